@@ -57,6 +57,15 @@ export const looked = (begun: boolean, sinceAttemptEndedMs: number, attempt = 1)
   answerSha256: SHA,
 });
 export const started: GroupCommand[] = [...allSent, mayStart, begin, answered('started')];
+/** A person ends the group, after the start of this number or, without one, after it has halted. */
+export const endedBy = (attempt?: number, inWork?: true): GroupCommand => ({
+  type: 'EndByPerson',
+  reason: 'the registry lost it',
+  ...(attempt === undefined ? {} : { attempt }),
+  ...(inWork === undefined ? {} : { inWork }),
+});
+/** After that a member shows that the registry has begun. */
+export const begun: GroupCommand = { type: 'RecordBegun', answerSha256: SHA };
 type Ended = Extract<GroupCommand, { type: 'NoteMemberConcluded' }>;
 export const ended = (
   i: number,

@@ -4,7 +4,15 @@ import type { Candidate } from '../aggregate/candidate.js';
 import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
-import { candidateOf, groupBySystem, lookTenthLater, memberCommand, type TaskContext } from './context.js';
+import {
+  ageMs,
+  candidateOf,
+  groupByRegistry,
+  groupBySystem,
+  lookTenthLater,
+  memberCommand,
+  type TaskContext,
+} from './context.js';
 import { oneOf, someOf } from './status.js';
 
 /** How soon members that are not settled are looked at again: a member's send may still be open. */
@@ -33,15 +41,23 @@ export async function noteMember(context: TaskContext, task: TaskOf<'note_member
  * reason. Only what it shows untouched is ended.
  */
 export async function concludeMembers(context: TaskContext, task: TaskOf<'conclude_members'>): Promise<TaskResult> {
-  const { groupId, account } = task.payload;
+  const { groupId, account, inWork = false } = task.payload;
   const state = await context.groups.stateInLog(groupId);
+  if (state.phase === 'concluded' && inWork) return lookAtEnded(context, task, state.members);
   if (state.phase !== 'halted') return { kind: 'done' };
   const { halt } = state;
+  // A person has decided more since: that has a task of its own.
+  if (halt.cause === 'ended_in_work' && !inWork) return { kind: 'done' };
   const open = state.members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
   const seen = await statusesOf(context, account, open);
   if (typeof seen === 'string') return again(context, task, seen);
-  await seeOneAlone(context, account, { members: open, seen });
-  const areInWork = await mayBeInWork(context, account, { members: open, seen });
+  const isDoubted = halt.cause === 'ended_by_person' && looksIn(context).get(groupId) !== 'proven';
+  await seeOneAlone(context, account, { members: isDoubted ? open.slice(0, 1) : open, seen });
+  const begun = halt.attempt === undefined ? undefined : await followBegun(context, task, { open, seen });
+  if (begun !== undefined) return begun;
+  const areInWork = !inWork && (await mayBeInWork(context, account, { members: open, seen }));
+  if (halt.cause === 'ended_by_person' && !isProvenUntouched(context, task, { open, seen, areInWork }))
+    return again(context, task, 'nobody knows yet whether the registry has begun');
   const end = (member: Member): Promise<boolean> => {
     if (member.documentId === undefined)
       return concludeOne(context, task, { requestId: member.requestId, because: because(groupId, halt) });
@@ -49,7 +65,85 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
     return settleOne(context, task, { member, seen, because: because(groupId, halt) });
   };
   const ended = await Promise.all(open.map(end));
-  return ended.every(Boolean) ? { kind: 'done' } : again(context, task, 'a member is still being sent, or in work');
+  if (!ended.every(Boolean)) return again(context, task, 'a member is still being sent, or in work');
+  return inWork ? again(context, task, 'the registry may still process what it showed as in work') : { kind: 'done' };
+}
+
+interface Looked {
+  open: Member[];
+  seen: Seen;
+}
+
+/**
+ * Where a person has ended a group of which nobody knew whether it runs, a member that has ended, by the registry, says
+ * that it does: it goes on like any that was started. If something was ended meanwhile, each member is followed by
+ * itself.
+ */
+async function followBegun(
+  context: TaskContext,
+  task: TaskOf<'conclude_members'>,
+  { open, seen }: Looked,
+): Promise<TaskResult | undefined> {
+  const shown = open.filter((one) => hasEnded(seen, one));
+  const answer = seen.get(shown[0]?.documentId ?? '')?.answer;
+  if (answer === undefined) return undefined;
+  const { events } = await groupByRegistry(context, task, {
+    type: 'RecordBegun',
+    answerSha256: answer.sha256,
+    candidates: [answer],
+  });
+  if (events.length > 0) return { kind: 'done' };
+  for (const member of shown) await observe(context, task, { member, seen });
+  return again(context, task, 'the registry has begun');
+}
+
+const untouched = new WeakMap<TaskContext, Map<string, 'once' | 'proven'>>();
+
+/** How far the looks at a group that a person ended prove that nothing of it has begun. A new process looks anew. */
+function looksIn(context: TaskContext): Map<string, 'once' | 'proven'> {
+  const looks = untouched.get(context) ?? new Map<string, 'once' | 'proven'>();
+  untouched.set(context, looks);
+  return looks;
+}
+
+/**
+ * Two looks that show the first of them untouched, and none in work, the last past the grace: a start may land late
+ * (principles 6.8). While one may be in work, those behind it wait for their turn.
+ */
+function isProvenUntouched(
+  context: TaskContext,
+  task: TaskOf<'conclude_members'>,
+  { open, seen, areInWork }: Looked & { areInWork: boolean },
+): boolean {
+  const { groupId, haltedAt } = task.payload;
+  const looks = looksIn(context);
+  if (areInWork) looks.delete(groupId);
+  if (areInWork || looks.get(groupId) === 'proven') return !areInWork;
+  if (!seen.has(open[0]?.documentId ?? '')) return false;
+  const isProven = looks.has(groupId) && ageMs(task, haltedAt) >= context.profile.rules.unknownGraceMs;
+  looks.set(groupId, isProven ? 'proven' : 'once');
+  return isProven;
+}
+
+/**
+ * What a person had ended though the registry showed it as in work is looked at on, less and less often, until it has
+ * ended there, or is not known any more: if it was processed after all, its end is revised.
+ */
+async function lookAtEnded(context: TaskContext, task: TaskOf<'conclude_members'>, all: Member[]): Promise<TaskResult> {
+  const { account } = task.payload;
+  const members = all.filter(({ cause, documentId }) => cause === 'not_processed' && documentId !== undefined);
+  const seen = await statusesOf(context, account, members);
+  if (typeof seen === 'string') return again(context, task, seen);
+  await seeOneAlone(context, account, { members, seen });
+  for (const member of members.filter((one) => hasEnded(seen, one))) await observe(context, task, { member, seen });
+  const isOver = (one: Member): boolean =>
+    hasEnded(seen, one) || missingSince(context).get(one.documentId ?? '')?.isProven === true;
+  return members.every(isOver) ? { kind: 'done' } : again(context, task, 'the registry may still process it');
+}
+
+function hasEnded(seen: Seen, { documentId = '' }: Member): boolean {
+  const status = seen.get(documentId)?.status;
+  return status === 'processed' || status === 'failed' || status === 'failed_result_ready';
 }
 
 /**
@@ -147,21 +241,28 @@ async function seeAlone(
     seen.set(documentId, { status: 'absent', answer: candidateOf(context, outcome.raw) });
 }
 
-const missing = new WeakMap<TaskContext, Map<string, number>>();
+interface Missing {
+  since: number;
+  /** It was missing before too, and that for as long as proves that a send did not arrive (principles 6.8). */
+  isProven: boolean;
+}
+
+const missing = new WeakMap<TaskContext, Map<string, Missing>>();
 
 /** Since when the registry says of a document that it does not know it. A process that begins anew asks anew. */
-function missingSince(context: TaskContext): Map<string, number> {
-  const since = missing.get(context) ?? new Map<string, number>();
+function missingSince(context: TaskContext): Map<string, Missing> {
+  const since = missing.get(context) ?? new Map<string, Missing>();
   missing.set(context, since);
   return since;
 }
 
-/** It was missing before too, and that for as long as proves that a send did not arrive (principles 6.8). */
 function isAbsent(context: TaskContext, documentId: string): boolean {
   const nowMs = context.clock.monotonicMs();
-  const since = missingSince(context).get(documentId);
-  if (since === undefined) missingSince(context).set(documentId, nowMs);
-  return since !== undefined && nowMs - since >= context.profile.rules.unknownGraceMs;
+  const before = missingSince(context).get(documentId);
+  const { since } = before ?? { since: nowMs };
+  const isProven = before !== undefined && nowMs - since >= context.profile.rules.unknownGraceMs;
+  missingSince(context).set(documentId, { since, isProven });
+  return isProven;
 }
 
 /** A bare FAILED may still turn: then the group may go on, and nothing behind it is to be ended. */
@@ -204,13 +305,24 @@ async function settleOne(
       because: { ...why, answerSha256 },
       candidates: [answer],
     });
+  await observe(context, task, { member, seen });
+  return true;
+}
+
+/** What the registry shows of a member becomes its status. */
+async function observe(
+  context: TaskContext,
+  task: Claim,
+  { member, seen }: { member: Member; seen: Seen },
+): Promise<void> {
+  const { status, answer } = seen.get(member.documentId ?? '') ?? {};
+  if (answer === undefined || status === undefined || status === 'absent') return;
   await memberCommand(context, task, {
     requestId: member.requestId,
     by: 'registry',
-    command: { type: 'ObserveStatus', status, answerSha256 },
+    command: { type: 'ObserveStatus', status, answerSha256: answer.sha256 },
     candidates: [answer],
   });
-  return true;
 }
 
 async function concludeOne(

@@ -3,14 +3,26 @@ import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { causeOf, type TaskContext } from './context.js';
 
-/** Releases or ends, in the name of a person, what is held, for whatever reason, or waits for what never came. */
+/**
+ * Releases or ends, in the name of a person, what is held, for whatever reason, or waits for what never came; or ends a
+ * group of which nobody knows whether it has begun.
+ */
 export async function decideHold(context: TaskContext, task: TaskOf<'decide_hold'>): Promise<TaskResult> {
+  const { start: attempt, inWork } = task.payload;
+  if (attempt !== undefined || inWork === true) return endGroup(context, task);
   const { requestId, isGroup, decision, predecessors, actor, reason } = task.payload;
   const missing = task.payload.missing && (await absentAmong(context, task.payload.missing));
   const type = decision === 'release' ? ('WaiveHolds' as const) : ('EndHeld' as const);
   const command = { type, predecessors, ...defined({ missing }) };
   const cause = { ...causeOf(task, actor), reason };
   await (isGroup === true ? context.groups : context.documents).execute(requestId, command, cause);
+  return { kind: 'done' };
+}
+
+async function endGroup(context: TaskContext, task: TaskOf<'decide_hold'>): Promise<TaskResult> {
+  const { requestId: groupId, start: attempt, inWork, actor, reason } = task.payload;
+  const command = { type: 'EndByPerson' as const, reason, ...defined({ attempt, inWork }) };
+  await context.groups.execute(groupId, command, { ...causeOf(task, actor), reason });
   return { kind: 'done' };
 }
 

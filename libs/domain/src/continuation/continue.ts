@@ -151,7 +151,8 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
     case 'halted': {
       const begun = members.filter(({ requestId }) => !state.halt.rest.includes(requestId));
       const end = task(state.halt.started ? 'settle_group' : 'conclude_members', `${account}/status`);
-      return [...carryOn(begun), { ...end, payload: { ...own, haltedAt: at.toISOString() } }];
+      const inWork = state.halt.cause === 'ended_in_work' ? { inWork: true as const } : {};
+      return [...carryOn(begun), { ...end, payload: { ...own, haltedAt: at.toISOString(), ...inWork } }];
     }
     case 'waiting':
       return askPredecessors({ requestId: groupId, account, kind: 'group' }, state.waitingFor, { id, at });

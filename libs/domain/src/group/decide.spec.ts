@@ -3,7 +3,9 @@ import {
   allSent,
   answered,
   begin,
+  begun,
   ended,
+  endedBy,
   eventsOf,
   groupAfter,
   groupRegistration,
@@ -176,6 +178,91 @@ describe('a start of unknown outcome', () => {
       type: 'GroupHalted',
       data: { cause: 'start_refused', started: false },
     });
+  });
+});
+
+describe('a group that a person ends', () => {
+  const unknown = [...allSent, mayStart, begin, answered('unconfirmed')];
+  const [byPerson, inWork] = [endedBy(1), endedBy(undefined, true)];
+  const untouched = ended(1, 'failed', { cause: 'not_processed' });
+
+  it('halts while nobody knows whether it has begun, with the reason and the start, and is not started any more', () => {
+    const halt = { started: false, text: 'the registry lost it', attempt: 1, rest: ['m-0', 'm-1', 'm-2'] };
+    expect(then([...unknown, byPerson])).toEqual([
+      { type: 'GroupHalted', data: { cause: 'ended_by_person', ...halt } },
+    ]);
+    expect(then([...unknown, endedBy(1, true)])).toEqual([
+      { type: 'GroupHalted', data: { cause: 'ended_in_work', ...halt } },
+    ]);
+    for (const late of [begin, mayStart, looked(true, 5_000), answered('refused'), byPerson])
+      expect(then([...unknown, byPerson, late])).toEqual([]);
+  });
+
+  it('is none where the decision is about another start, or it stands elsewhere', () => {
+    const again = [
+      ...unknown,
+      looked(false, 5_000),
+      looked(false, 60_000),
+      mayStart,
+      begin,
+      answered('unconfirmed', 2),
+    ];
+    expect(then([...again, byPerson])).toEqual([]);
+    expect(typesOf(then([...again, endedBy(2)]))).toEqual(['GroupHalted']);
+    const halted = [...started, ended(1, 'rejected')];
+    for (const before of [[], allSent, [...allSent, mayStart], [...allSent, mayStart, begin], started, halted])
+      for (const end of [byPerson, endedBy(), inWork]) expect(then([...before, end])).toEqual([]);
+  });
+
+  it('ends what is in work by a second decision alone, also where it halted otherwise before its start', () => {
+    expect(then([...unknown, byPerson, endedBy()])).toEqual([]);
+    expect(then([...unknown, byPerson, ended(0, 'accepted'), inWork])).toMatchObject([
+      { type: 'GroupHalted', data: { cause: 'ended_in_work', started: false, attempt: 1, rest: ['m-1', 'm-2'] } },
+    ]);
+    expect(then([...unknown, byPerson, inWork, inWork])).toEqual([]);
+    expect(then([...allSent, mayNot, mayNot, mayNot, mayNot, mayNot, inWork])).toMatchObject([
+      { type: 'GroupHalted', data: { cause: 'ended_in_work', started: false } },
+    ]);
+    const notSent = [registered, memberSent(0), ended(1, 'failed', { cause: 'send_refused' }), inWork];
+    expect(then(notSent)).toMatchObject([
+      { type: 'GroupHalted', data: { cause: 'ended_in_work', member: { index: 1 }, rest: ['m-0', 'm-2'] } },
+    ]);
+  });
+
+  it('has begun after all where the registry shows it, or the lost answer comes', () => {
+    for (const end of [[byPerson], [byPerson, inWork], [endedBy(1, true)]]) {
+      const members = [0, 1, 2].map((i) => ({ requestId: `m-${i}`, documentId: `d-${i}` }));
+      const data = { attempt: 1, answerSha256: 'a'.repeat(64), members };
+      expect(then([...unknown, ...end, begun])).toEqual([
+        { type: 'GroupStarted', data: { ...data, seenByStatus: true } },
+      ]);
+      expect(then([...unknown, ...end, answered('started')])).toEqual([
+        { type: 'GroupStarted', data: { ...data, seenByStatus: false } },
+      ]);
+      const all = [...unknown, ...end, begun, ended(0, 'accepted'), ended(1, 'accepted'), ended(2, 'accepted')];
+      expect(then(all)).toMatchObject([{}, { type: 'GroupConcluded', data: { outcome: 'accepted' } }]);
+      expect(then(all)[1]?.data).not.toHaveProperty('halt');
+    }
+    expect(then([...unknown, byPerson, answered('started', 2)])).toEqual([]);
+    const denied = [...allSent, mayNot, mayNot, mayNot, mayNot, mayNot];
+    for (const late of [begun, answered('started')]) expect(then([...denied, late])).toEqual([]);
+  });
+
+  it('stays ended where something was ended on that account: each of the others tells by itself', () => {
+    for (const late of [begun, answered('started')]) expect(then([...unknown, byPerson, untouched, late])).toEqual([]);
+    const over = [
+      ...unknown,
+      endedBy(1, true),
+      ...[0, 1, 2].map((i) => ended(i, 'failed', { cause: 'not_processed' })),
+    ];
+    expect(then(over)[1]).toEqual({ type: 'GroupConcluded', data: { outcome: 'failed', halt: 'ended_in_work' } });
+    expect(then([...over, ended(0, 'accepted', { version: 9 })])).toMatchObject([
+      { type: 'MemberRevised' },
+      {
+        type: 'GroupConclusionRevised',
+        data: { outcome: 'partial', previousOutcome: 'failed', halt: 'ended_in_work' },
+      },
+    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { defined, neverReached } from '#kernel';
+import { defined, neverReached, type Sha256 } from '#kernel';
 import type { LookUpFacts } from '../attempt/decide.js';
 import type { WaitCommand } from '../document/decide-wait.js';
 import {
@@ -23,7 +23,7 @@ import {
   type PredecessorNews,
 } from '../document/hold.js';
 import type { GroupEvent, HaltCause } from './events.js';
-import { halted } from './halt.js';
+import { begunAfterEnd, endByPerson, halted, type PersonEnd } from './halt.js';
 import {
   beginStart,
   recordCheck,
@@ -65,6 +65,9 @@ export type GroupCommand =
   | { type: 'RecordStartAnswer'; attempt: number; answer: StartAnswer }
   /** `begun`: a member shows that the registry works on the group. */
   | ({ type: 'RecordLook'; attempt: number; begun: boolean } & LookUpFacts)
+  | ({ type: 'EndByPerson' } & PersonEnd)
+  /** After a person ended it: a member shows that the registry works, or has worked, on the group. */
+  | { type: 'RecordBegun'; answerSha256: Sha256 }
   | { type: 'NoteResumption'; by: { groupId: string; commandId: string } };
 
 /**
@@ -103,6 +106,10 @@ export function decideGroup(state: GroupState, command: GroupCommand): GroupEven
       return recordStartAnswer(state, command);
     case 'RecordLook':
       return recordLook(state, command);
+    case 'EndByPerson':
+      return endByPerson(state, command);
+    case 'RecordBegun':
+      return begunAfterEnd(state, { seenByStatus: true, answerSha256: command.answerSha256 });
     case 'NoteResumption':
       return state.phase === 'concluded' && state.halt !== undefined && state.resumedBy === undefined
         ? [{ type: 'GroupResumed', data: { by: command.by } }]

@@ -19,7 +19,8 @@ export const MAX_GROUP_MEMBERS = 200;
 /**
  * Why a group stopped. `member_not_sent`: the registry refused to take it, so the group was never started.
  * `packs_suspended`: packs of it were suspended after its documents were sent, so we did not start it, or
- * not once more.
+ * not once more. `ended_by_person`: a person ended it while nobody knew whether the registry has begun. `ended_in_work`:
+ * also what the registry shows as in work, on that person's word that it never will be.
  */
 export const HALT_CAUSES = [
   'member_rejected',
@@ -31,6 +32,8 @@ export const HALT_CAUSES = [
   'start_refused',
   'waits_in_ring',
   'packs_suspended',
+  'ended_by_person',
+  'ended_in_work',
 ] as const;
 export type HaltCause = (typeof HALT_CAUSES)[number];
 
@@ -219,8 +222,10 @@ export interface GroupHalted {
     started: boolean;
     member?: DocumentReference & { index: number; outcome: DocumentOutcome };
     predecessor?: DocumentReference & { outcome: DocumentOutcome };
-    /** The registry's words. */
+    /** The registry's words, or the reason of the person who ended it. */
     text?: string;
+    /** The start of which nobody knows the outcome, where a person ended it for that. */
+    attempt?: number;
     rest: string[];
   };
 }

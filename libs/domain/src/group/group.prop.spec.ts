@@ -7,6 +7,8 @@ import type { GroupEvent } from './events.js';
 import {
   answered,
   begin,
+  begun,
+  endedBy,
   eventsOf,
   groupRegistration,
   IDS,
@@ -74,6 +76,8 @@ const command: fc.Arbitrary<GroupCommand> = fc.oneof(
       ...how,
     })),
   },
+  { weight: 2, arbitrary: fc.tuple(attempt, fc.constantFrom(undefined, true as const)).map((of) => endedBy(...of)) },
+  fc.constant(begun),
   fc.constant<GroupCommand>({ type: 'NoteResumption', by: { groupId: 'g-2', commandId: 'G-2' } }),
 );
 
@@ -150,6 +154,25 @@ describe(`any sequence of commands to one group (seed ${SEED}; repeat with PROPE
       if (end.data.halt === undefined) expect(['accepted', 'partial']).toContain(end.data.outcome);
     });
     expect(ends).toBeGreaterThan(RUNS / 50);
+  });
+
+  it('counts as begun, once a person has ended it, only by the word of the registry, and of nothing that was ended', () => {
+    let [ends, lifted] = [0, 0];
+    check((events) => {
+      const halt = events.findIndex(
+        ({ type, data }) => type === 'GroupHalted' && ['ended_by_person', 'ended_in_work'].includes(data.cause),
+      );
+      if (halt < 0) return;
+      ends += 1;
+      expect(events.slice(0, halt).map(({ type }) => type)).not.toContain('GroupStarted');
+      const start = events.findIndex(({ type }) => type === 'GroupStarted');
+      if (start < 0) return;
+      lifted += 1;
+      const before = events.slice(0, start);
+      expect(before.some((one) => one.type === 'MemberConcluded' && one.data.cause === 'not_processed')).toBe(false);
+    });
+    expect(ends).toBeGreaterThan(RUNS / 20);
+    expect(lifted).toBeGreaterThan(RUNS / 100);
   });
 
   it('says nothing new when a command is repeated, looks and checks apart', () => {

@@ -1,7 +1,14 @@
+import { defined, type Sha256 } from '#kernel';
 import type { GroupEvent, HaltCause } from './events.js';
 import type { RegisteredGroup } from './state.js';
 
-type HaltDetails = Pick<Extract<GroupEvent, { type: 'GroupHalted' }>['data'], 'member' | 'predecessor' | 'text'>;
+type HaltDetails = Pick<
+  Extract<GroupEvent, { type: 'GroupHalted' }>['data'],
+  'member' | 'predecessor' | 'text' | 'attempt'
+>;
+
+/** What is halted by these was not started, as far as we know. */
+const NOT_STARTED: readonly HaltCause[] = ['start_refused', 'ended_by_person', 'ended_in_work'];
 
 /**
  * Once it was started, the registry still works on what stands before the member that failed; else nothing of the group
@@ -9,10 +16,62 @@ type HaltDetails = Pick<Extract<GroupEvent, { type: 'GroupHalted' }>['data'], 'm
  */
 export function halted(state: RegisteredGroup, cause: HaltCause, details: HaltDetails): GroupEvent {
   const begun = state.phase === 'started' || state.phase === 'starting' || state.phase === 'unconfirmed';
-  const wasStarted = begun && cause !== 'start_refused';
+  const wasStarted = begun && !NOT_STARTED.includes(cause);
   const from = wasStarted && details.member !== undefined ? details.member.index + 1 : 0;
   const rest = state.members
     .filter((one, i) => i >= from && one.requestId !== details.member?.requestId && one.outcome === undefined)
     .map((one) => one.requestId);
   return { type: 'GroupHalted', data: { cause, started: wasStarted, ...details, rest } };
+}
+
+/** What a person says who ends a group that is not proven to have begun, nor not to have. */
+export interface PersonEnd {
+  reason: string;
+  /** The start of unknown outcome that the decision is about; absent for a group that has halted. */
+  attempt?: number;
+  /** The registry does not process what it shows as in work, and will not. */
+  inWork?: true;
+}
+
+/**
+ * Ends a group of which nobody knows whether it has begun: it is not started any more. Of one that was not started, or
+ * was ended so, what is in work by the registry is ended by a second decision alone.
+ */
+export function endByPerson(state: RegisteredGroup, { reason: text, attempt, inWork }: PersonEnd): GroupEvent[] {
+  const cause = inWork === true ? 'ended_in_work' : 'ended_by_person';
+  if (state.phase === 'unconfirmed')
+    return state.start.attempt === attempt ? [halted(state, cause, { text, attempt })] : [];
+  if (!canEndInWork(state) || inWork !== true) return [];
+  const { member, predecessor, attempt: started } = state.halt;
+  return [halted(state, cause, { ...defined({ member, predecessor, attempt: started }), text })];
+}
+
+/** Whether a person may still say that what the registry shows of it as in work is not processed. */
+export const canEndInWork = (state: RegisteredGroup): state is Extract<RegisteredGroup, { phase: 'halted' }> =>
+  state.phase === 'halted' && !state.halt.started && state.halt.cause !== 'ended_in_work';
+
+/**
+ * The registry's word that the start of unknown outcome took effect, after a person ended the group for that: it has
+ * begun, unless something was ended on that person's account.
+ */
+export function begunAfterEnd(
+  state: RegisteredGroup,
+  { answerSha256, ...by }: { attempt?: number; seenByStatus: boolean; answerSha256: Sha256 },
+): GroupEvent[] {
+  if (state.phase !== 'halted' || state.halt.attempt === undefined) return [];
+  const { attempt } = state.halt;
+  const isOther = by.attempt !== undefined && by.attempt > attempt;
+  if (isOther || state.members.some((one) => one.cause === 'not_processed')) return [];
+  return [started(state, { attempt: by.attempt ?? attempt, seenByStatus: by.seenByStatus, answerSha256 })];
+}
+
+/** The registry works on the group, and has these members. */
+export function started(
+  { members }: Pick<RegisteredGroup, 'members'>,
+  of: { attempt: number; seenByStatus: boolean; answerSha256: Sha256 },
+): GroupEvent {
+  const known = members.flatMap(({ requestId, documentId }) =>
+    documentId === undefined ? [] : [{ requestId, documentId }],
+  );
+  return { type: 'GroupStarted', data: { ...of, members: known } };
 }

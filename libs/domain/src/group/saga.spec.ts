@@ -17,7 +17,9 @@ import {
   allSent,
   answered,
   begin,
+  begun,
   ended,
+  endedBy,
   eventsOf,
   groupRegistration,
   looked,
@@ -169,6 +171,29 @@ describe('what follows from an event of a group', () => {
       ).toEqual([]);
     },
   );
+});
+
+describe('a group that a person ended', () => {
+  const unknown = [...allSent, mayStart, begin, answered('unconfirmed')];
+
+  it('is looked at once a start that lands late has had its time, by a task of its own for what is in work', () => {
+    for (const [end, key, inWork] of [
+      [endedBy(1), 'conclude_members:g-1', {}],
+      [endedBy(1, true), 'conclude_members:g-1:in-work', { inWork: true }],
+    ] as const) {
+      const { tasks, last } = after([...unknown, end]);
+      const payload = { groupId: 'g-1', account: 'main', haltedAt: at(last).toISOString(), ...inWork };
+      expect(tasks).toEqual([{ key, kind: 'conclude_members', lane: 'main/status', dueAt: at(last, 60_000), payload }]);
+    }
+  });
+
+  it('is followed like one that was started, once the registry shows that it has begun', () => {
+    expect(after([...unknown, endedBy(1), begun]).tasks.map(({ key }) => key)).toEqual([
+      'status:m-0:started',
+      'status:m-1:started',
+      'status:m-2:started',
+    ]);
+  });
 });
 
 describe('groups and documents that wait for each other', () => {

@@ -229,22 +229,25 @@ function look({ state, groupId }: Own, attempt: number, dueAt: Date): Reaction {
 /**
  * The members after the one that stopped a started group are looked at once more, after a bare FAILED has had its time
  * to turn. Those of a group that was not started are looked at when the status of the last one sent may be asked for.
+ * Where a person ended it, a start that lands late has its time first.
  */
 function endRest({ state: { account }, groupId, at, rules }: Own, halt: GroupHalted['data']): PlannedGroupTask {
   const payload = { groupId, account, haltedAt: at.toISOString() };
-  return halt.started
-    ? {
-        key: `settle_group:${groupId}:${halt.member?.requestId ?? 'none'}`,
-        kind: 'settle_group',
-        lane: `${account}/status`,
-        dueAt: later(at, rules.failedGraceMs + rules.statusPollMs),
-        payload,
-      }
-    : {
-        key: `conclude_members:${groupId}`,
-        kind: 'conclude_members',
-        lane: `${account}/status`,
-        dueAt: hasWaited(halt) ? at : later(at, rules.statusAfterSendMs),
-        payload,
-      };
+  if (halt.started)
+    return {
+      key: `settle_group:${groupId}:${halt.member?.requestId ?? 'none'}`,
+      kind: 'settle_group',
+      lane: `${account}/status`,
+      dueAt: later(at, rules.failedGraceMs + rules.statusPollMs),
+      payload,
+    };
+  const [inWork, ended] = [halt.cause === 'ended_in_work', halt.cause === 'ended_by_person'];
+  const grace = inWork || ended ? Math.max(rules.unknownGraceMs, rules.statusAfterSendMs) : rules.statusAfterSendMs;
+  return {
+    key: `conclude_members:${groupId}${inWork ? ':in-work' : ''}`,
+    kind: 'conclude_members',
+    lane: `${account}/status`,
+    dueAt: hasWaited(halt) ? at : later(at, grace),
+    payload: inWork ? { ...payload, inWork } : payload,
+  };
 }

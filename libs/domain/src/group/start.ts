@@ -2,7 +2,7 @@ import { neverReached, type Sha256 } from '#kernel';
 import { mayBeOthers, wordsOf, type Attempt, type AttemptFact, type CallAnswer } from '../attempt/attempt.js';
 import { decideAttempt, TWO_PAST_GRACE, type AttemptPolicy, type LookUpFacts } from '../attempt/decide.js';
 import type { GroupEvent } from './events.js';
-import { halted } from './halt.js';
+import { begunAfterEnd, halted, started } from './halt.js';
 import type { RegisteredGroup } from './state.js';
 
 /** What the registry said when it was asked whether the group can be started. */
@@ -32,6 +32,7 @@ export const START_POLICY: AttemptPolicy = {
   proofAfterRefusal: TWO_PAST_GRACE,
 };
 
+type DoneFact = Extract<AttemptFact, { type: 'done' }>['data'];
 type ToStart = Extract<RegisteredGroup, { start: Attempt }>;
 
 /** How a fact about the start is written into the log. */
@@ -42,7 +43,7 @@ function startEvents(state: ToStart, fact: AttemptFact | undefined): GroupEvent[
     case 'begun':
       return [{ type: 'GroupStartAttempted', data: fact.data }];
     case 'done':
-      return [started(state, fact.data)];
+      return [startedBy(state, fact.data)];
     case 'refused':
       return [
         { type: 'GroupStartRefused', data: fact.data },
@@ -77,15 +78,8 @@ function doubted({ attempt, refusal }: Extract<AttemptFact, { type: 'doubted' }>
     : [{ type: 'GroupStartRefused', data: { attempt, code, text, answerSha256 } }, unconfirmed(reason)];
 }
 
-function started(
-  { members }: ToStart,
-  { attempt, foundByLookUp: seenByStatus, answerSha256 }: Extract<AttemptFact, { type: 'done' }>['data'],
-): GroupEvent {
-  const known = members.flatMap(({ requestId, documentId }) =>
-    documentId === undefined ? [] : [{ requestId, documentId }],
-  );
-  return { type: 'GroupStarted', data: { attempt, seenByStatus, answerSha256, members: known } };
-}
+const startedBy = (state: ToStart, { foundByLookUp: seenByStatus, ...rest }: DoneFact): GroupEvent =>
+  started(state, { ...rest, seenByStatus });
 
 const isToStart = (state: RegisteredGroup): state is ToStart => 'start' in state;
 
@@ -117,6 +111,9 @@ export function recordStartAnswer(
   state: RegisteredGroup,
   { attempt, answer }: { attempt: number; answer: StartAnswer },
 ): GroupEvent[] {
+  // Good news counts whenever it comes, also after a person ended the group.
+  if (!isToStart(state) && answer.kind === 'started')
+    return begunAfterEnd(state, { attempt, seenByStatus: false, answerSha256: answer.answerSha256 });
   if (!isToStart(state)) return [];
   const said = answer.kind === 'started' ? ({ ...answer, kind: 'done' } as const) : answer;
   return startEvents(state, decideAttempt(state.start, { type: 'RecordAnswer', attempt, answer: said }, START_POLICY));

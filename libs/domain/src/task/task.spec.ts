@@ -37,6 +37,7 @@ const STORED: [TaskKind, string][] = [
   ['group_look', `{${GROUP},"attempt":1,"attemptEndedAt":"2026-03-02T07:00:00.000Z"}`],
   ['settle_group', `{${GROUP}}`],
   ['conclude_members', `{${GROUP}}`],
+  ['conclude_members', `{${GROUP},"haltedAt":"2026-03-01T10:00:00.000Z","inWork":true}`],
   ['note_member', `{${GROUP},"requestId":"r1","documentId":"d1"}`],
   ['note_member', `{${GROUP},"requestId":"r1","outcome":"failed","cause":"registry_failed","version":7}`],
   ['note_member', `{${GROUP},"requestId":"r1","outcome":"accepted"}`],
@@ -70,6 +71,10 @@ const STORED: [TaskKind, string][] = [
   ['decide_hold', `{"requestId":"r1","decision":"release","predecessors":["r0"],${ACTOR},"reason":"seen"}`],
   ['decide_hold', `{"requestId":"g1","isGroup":true,"decision":"end","predecessors":["r0"],${ACTOR},"reason":"seen"}`],
   ['decide_hold', `{"requestId":"r1","decision":"end","predecessors":[],"missing":["r0"],${ACTOR},"reason":"seen"}`],
+  [
+    'decide_hold',
+    `{"requestId":"g1","isGroup":true,"decision":"end","predecessors":[],"start":1,"inWork":true,${ACTOR},"reason":"x"}`,
+  ],
   ['replan', '{"kind":"group","id":"g1","replanId":"7@2026-03-02"}'],
   ['retry_parked', '{"saga":"document","key":"r1"}'],
   ['reconcile_documents', '{"runId":"u1"}'],

@@ -111,7 +111,8 @@ export const TASK_PAYLOADS = {
   group_look: z.object({ ...ofGroup, attempt: count, attemptEndedAt: optional }),
   /** `haltedAt`: since when its members are looked at; the longer, the less often. */
   settle_group: z.object({ ...ofGroup, haltedAt: optional }),
-  conclude_members: z.object({ ...ofGroup, haltedAt: optional }),
+  /** `inWork`: also what the registry shows as in work, as a person says. */
+  conclude_members: z.object({ ...ofGroup, haltedAt: optional, inWork: yes }),
   /**
    * How the member `requestId` goes. `version`: of the event by which it ended so; what an older one tells counts no
    * more.
@@ -149,6 +150,9 @@ export const TASK_PAYLOADS = {
     decision: z.enum(['release', 'end']),
     predecessors: z.array(text),
     missing: z.exactOptional(z.array(text)),
+    /** Of a group that is not held: the start of unknown outcome, and whether what is in work is ended too. */
+    start: z.exactOptional(count),
+    inWork: yes,
     actor,
     reason: text,
   }),

@@ -146,6 +146,7 @@ export const TELLINGS: Readonly<Record<string, Telling>> = {
   HoldWaived: waived,
   GroupHoldWaived: override(),
   DocumentRefused: override(),
+  GroupHalted: override('cause'),
   GroupConcluded: override('outcome'),
   DocumentResent: override(),
   GroupResumed: override(),

@@ -22,6 +22,7 @@ export const OVERRIDES: Readonly<Record<string, OverrideKind>> = {
   SuspendedListConfirmed: 'confirmation',
   PackRunStarted: 'confirmation',
   DocumentRefused: 'end',
+  GroupHalted: 'end',
   GroupConcluded: 'end',
   DocumentResent: 'resend',
   GroupResumed: 'resend',

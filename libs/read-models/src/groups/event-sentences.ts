@@ -1,4 +1,4 @@
-import type { GroupEvent } from '#domain';
+import type { GroupEvent, GroupHalted } from '#domain';
 import { lapsedBy } from '../lapse-words.js';
 import { counted, unquoted } from '../wording.js';
 
@@ -51,6 +51,7 @@ const SENTENCES: SentenceOf = {
     `Start ${data.attempt} surely has not begun the group: ${counted(data.lookUps, 'look')}, the last after ` +
     `${data.sinceAttemptEndedMs} ms.`,
   GroupHalted: (data) => {
+    if (data.cause === 'ended_by_person' || data.cause === 'ended_in_work') return endedBy(data);
     const by = data.member ?? data.predecessor;
     const why = by === undefined ? unquoted(data.text ?? '') : `${by.commandId} ended ${by.outcome}`;
     return (
@@ -65,6 +66,13 @@ const SENTENCES: SentenceOf = {
   GroupConclusionRevised: (data) => `What counted as ${data.previousOutcome} turned out ${data.outcome}.`,
   GroupResumed: (data) => `Resumed by ${data.by.commandId}, as group ${data.by.groupId}.`,
 };
+
+const endedBy = ({ cause, text = '', rest }: GroupHalted['data']): string =>
+  `A person ended it: ${unquoted(text)}. ` +
+  `${counted(rest.length, 'document')} will end, ` +
+  (cause === 'ended_in_work'
+    ? 'also what the registry shows as in work.'
+    : 'once the registry shows that the group has not begun.');
 
 /**
  * The sentence of one stored event of a group. Throws on a type that it does not know: the log is then newer than this

@@ -54,7 +54,8 @@ function startChanges(event: StartEvent, at: Date): Partial<GroupRow> {
     case 'GroupStartAttempted':
       return { phase: 'starting', problem: null };
     case 'GroupStarted':
-      return { phase: 'started', problem: null, startedAt: at };
+      // Also where a person had ended it, and the registry shows that it has begun.
+      return { phase: 'started', problem: null, startedAt: at, halt: null, stoppedBy: null };
     case 'GroupStartRefused':
       return { problem: event.data.text === '' ? event.data.code : event.data.text };
     case 'GroupStartNotDelivered':

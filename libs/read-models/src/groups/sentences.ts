@@ -53,15 +53,32 @@ export function wordsForGroup(group: DescribedGroup): PlainWords {
         sentence:
           `Nobody knows yet whether the registry has begun${because(group.problem)}; the status of its documents ` +
           'tells.',
+        remedy: `Where it stays so, ask the registry. pedigree end ${group.groupId} --reason TEXT ends it.`,
       };
     case 'started':
       return { sentence: `The registry processes it in order: ${endedCount} of ${memberCount} documents have ended.` };
     case 'halted':
-      return { sentence: `${stopped(group)}; the documents after it are not processed and end once that is sure.` };
+      return halted(group);
     case 'concluded':
       return concluded(group);
     default:
       return neverReached(phase, 'group phase');
+  }
+}
+
+function halted(group: DescribedGroup): PlainWords {
+  switch (group.halt) {
+    case 'ended_by_person':
+      return {
+        sentence: `${stopped(group)}. Its documents end once the registry shows that it has not begun.`,
+        remedy:
+          'Where the registry shows them as in work, ask it. If it never processes them: ' +
+          `pedigree end ${group.groupId} --in-work --reason TEXT.`,
+      };
+    case 'ended_in_work':
+      return { sentence: `${stopped(group)}. Its documents end in a moment, if the registry shows no end of its own.` };
+    default:
+      return { sentence: `${stopped(group)}; the documents after it are not processed and end once that is sure.` };
   }
 }
 
@@ -75,10 +92,13 @@ function concluded(group: DescribedGroup): PlainWords {
     return resumedBy === null ? { sentence } : { sentence, remedy: countsTwice(resumedBy) };
   }
   if (halt === null) return { sentence: `${whole}; all were processed, some of them taken for some items only.` };
-  const sentence = `${whole}. ${stopped(group)}; the documents after it were not processed.`;
+  const what = isEnded(halt) ? 'its documents count as not processed' : 'the documents after it were not processed';
+  const sentence = `${whole}. ${stopped(group)}; ${what}.`;
   if (resumedBy !== null) return { sentence, remedy: `It was resumed: group ${resumedBy} carries on.` };
   return { sentence, remedy: remedyFor(halt, groupId) };
 }
+
+const isEnded = (halt: HaltCause): boolean => halt === 'ended_by_person' || halt === 'ended_in_work';
 
 function remedyFor(halt: HaltCause, groupId: string): string {
   switch (halt) {
@@ -97,6 +117,13 @@ function remedyFor(halt: HaltCause, groupId: string): string {
         'Look first whether the registry has processed any of its documents after all, where an earlier start is ' +
         `named. pedigree resume ${groupId} --reason TEXT sends the others again: what is still suspended is held ` +
         'then, until the suspension ends or a person releases it.'
+      );
+    case 'ended_by_person':
+      return `Nothing of it has begun, as the registry showed. pedigree resume ${groupId} --reason TEXT sends it again.`;
+    case 'ended_in_work':
+      return (
+        'The registry showed some of it as in work, so it may still process that: then it is told as revised. It is ' +
+        'not resumed. Give what is to be sent again as a new command, once the registry says that it is over.'
       );
     case 'member_rejected':
     case 'member_failed':
@@ -132,6 +159,9 @@ function stopped({ halt, stoppedBy, problem }: DescribedGroup): string {
       return `The registry would not begin${because(problem)}`;
     case 'packs_suspended':
       return `It was not started${because(problem)}`;
+    case 'ended_by_person':
+    case 'ended_in_work':
+      return `A person ended it, as nobody knew whether the registry has begun${because(problem)}`;
     case null:
       throw new Error('a stopped group without a cause');
     default:

@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GroupRegistration, PlannedTask } from '#domain';
+import { VirtualClock } from '#kernel';
+import type { TaskResult } from '#tasks';
+import { testDatabase } from '../../../../test/support/database.js';
+import { FakeGroups, type StartFate } from '../../test/fake-groups.js';
+import { FakeRegistry } from '../../test/fake-registry.js';
+import {
+  acceptGroup,
+  asTask,
+  groupEventsOf,
+  groupStateIn,
+  newestTask,
+  plannedTasks,
+  processOn,
+  runTask,
+  stateIn,
+  storesForSpec,
+} from '../../test/test-harness.js';
+
+const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
+const PERSON = { kind: 'person', name: 'olga', authenticatedBy: 'test' } as const;
+const REASON = 'the registry has lost it';
+
+/** A group of which nobody knows whether the registry has begun, and what is done with it. */
+async function doubted(fate: StartFate, waitingStatus: 'uploading' | 'processing' = 'uploading') {
+  const registry = new FakeRegistry();
+  registry.status = 'processing';
+  registry.waitingStatus = waitingStatus;
+  const bulk = new FakeGroups(registry, [fate]);
+  const clock = new VirtualClock();
+  const fresh = () => processOn({ ...stores, registry, bulk, clock });
+  let context = fresh();
+  const { group, command } = await acceptGroup(stores, 2);
+  const { groupId } = group;
+  const ids = group.members.map((one) => one.requestId) as [string, string];
+  const planned = async (kind: PlannedTask['kind'], id = ''): Promise<PlannedTask> =>
+    (await plannedTasks(stores.store, group)).find((one) => one.kind === kind && one.key.includes(id))!;
+  const run = async (kind: PlannedTask['kind'], id = ''): Promise<TaskResult> =>
+    runTask(context, asTask(await planned(kind, id)));
+  await runTask(context, command);
+  for (const id of ids) {
+    await run('send', id);
+    await run('note_member', `${id}:sent`);
+  }
+  await run('group_check');
+  await run('group_start');
+  const { unknownGraceMs, statusPollMs } = context.profile.rules;
+  /** About a quarter of the grace; by each such step the turn is another's. */
+  const stepMs = statusPollMs * (2 * Math.ceil(unknownGraceMs / statusPollMs / 8) + 1);
+  const decide = (of: { start?: number; inWork?: true }): Promise<TaskResult> => {
+    const payload = { requestId: groupId, isGroup: true as const, decision: 'end' as const, predecessors: [], ...of };
+    const given = { ...payload, actor: PERSON, reason: REASON };
+    const decision: PlannedTask<'decide_hold'> = {
+      ...{ key: `decide_hold:${groupId}:${JSON.stringify(of)}`, kind: 'decide_hold', lane: 'internal' },
+      ...{ dueAt: new Date(0), payload: given },
+    };
+    return runTask(context, asTask(decision));
+  };
+  /** The look of the task that was planned last, so long after the end. */
+  const look = async (sinceMs = unknownGraceMs): Promise<TaskResult> => {
+    const task = await newestTask(stores.store, group, 'conclude_members');
+    return runTask(context, task, new Date(Date.parse(task.payload.haltedAt ?? '') + sinceMs));
+  };
+  return {
+    ...{ registry, bulk, clock, group, ids, stepMs, run, decide, look, unknownGraceMs },
+    anew: () => (context = fresh()),
+    documentIdOf: (id: string) => registry.taken.get(id)?.[0] ?? '',
+    end: () => decide({ start: 1 }),
+    endInWork: () => decide({ inWork: true }),
+    /** The news of the members that the group has not heard. */
+    hear: async () => {
+      for (const one of await plannedTasks(stores.store, group))
+        if (one.kind === 'note_member') await runTask(context, asTask(one));
+    },
+    state: () => groupStateIn(stores.store, groupId),
+  };
+}
+
+const phases = async ({ members }: Pick<GroupRegistration, 'members'>) =>
+  (await Promise.all(members.map((one) => stateIn(stores.store, one.requestId)))).map((one) =>
+    'cause' in one ? one.cause : one.phase,
+  );
+const UNTOUCHED = ['not_processed', 'not_processed'];
+const MORE = { kind: 'retry', countsAsAttempt: false };
+
+describe('a group of unknown start that a person ends', () => {
+  it('is not started again, and says who ended it and why', async () => {
+    const { group, bulk, end, run, state } = await doubted('unknown_lost');
+    await end();
+    expect(await state()).toMatchObject({ phase: 'halted', halt: { cause: 'ended_by_person', text: REASON } });
+    const [event] = (await groupEventsOf(stores.store, group.groupId)).slice(-1);
+    expect(event).toMatchObject({ type: 'GroupHalted', metadata: { actor: PERSON, reason: REASON } });
+    expect(await run('group_look')).toEqual({ kind: 'done' });
+    expect(await run('group_start')).toEqual({ kind: 'done' });
+    expect([bulk.starts, (await state()).phase]).toEqual([1, 'halted']);
+  });
+
+  it('ends its members after two looks that show it untouched, the last past the grace', async () => {
+    const { group, end, look, hear, state, unknownGraceMs } = await doubted('unknown_lost');
+    await end();
+    expect(await look(unknownGraceMs - 2)).toMatchObject(MORE);
+    expect(await look(unknownGraceMs - 1)).toMatchObject(MORE);
+    expect(await phases(group)).toEqual(['sent', 'sent']);
+    expect(await look()).toEqual({ kind: 'done' });
+    expect(await phases(group)).toEqual(UNTOUCHED);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'failed', halt: { cause: 'ended_by_person' } });
+  });
+
+  it('is looked at twice by each process', async () => {
+    const { group, anew, end, look } = await doubted('unknown_lost');
+    await end();
+    expect(await look()).toMatchObject(MORE);
+    anew();
+    expect(await look()).toMatchObject(MORE);
+    expect(await phases(group)).toEqual(['sent', 'sent']);
+    await look();
+    expect(await phases(group)).toEqual(UNTOUCHED);
+  });
+
+  it('has begun after all where its start lands late: nothing is ended, and its members are followed', async () => {
+    const { group, registry, bulk, ids, end, look, state } = await doubted('unknown_lost');
+    await end();
+    expect(await look()).toMatchObject(MORE);
+    bulk.begin(ids);
+    // In work, and the check says no: so the second, too, waits for its turn.
+    registry.open.add(registry.taken.get(ids[1])?.[0] ?? '');
+    for (let looks = 0; looks < 3; looks += 1) expect(await look()).toMatchObject(MORE);
+    registry.statusOf.set(registry.taken.get(ids[0])?.[0] ?? '', 'processed');
+    expect(await look()).toEqual({ kind: 'done' });
+    expect([(await state()).phase, await phases(group)]).toEqual(['started', ['sent', 'sent']]);
+    const tasks = await plannedTasks(stores.store, group);
+    expect(tasks.filter(({ kind }) => kind === 'status')).toHaveLength(2);
+    // What the person had planned does nothing any more.
+    expect(await look()).toEqual({ kind: 'done' });
+  });
+
+  it('looks anew from the beginning once it seemed to be in work', async () => {
+    const { group, bulk, end, look } = await doubted('unknown_lost', 'processing');
+    await end();
+    expect(await look()).toMatchObject(MORE);
+    bulk.nextChecks.push('no');
+    expect(await look()).toMatchObject(MORE);
+    expect(await look()).toMatchObject(MORE);
+    expect(await phases(group)).toEqual(['sent', 'sent']);
+    expect(await look()).toEqual({ kind: 'done' });
+    expect(await phases(group)).toEqual(UNTOUCHED);
+  });
+
+  it('ends those that the registry does not know any more, each after two such answers', async () => {
+    const { group, registry, clock, end, look, hear, stepMs, unknownGraceMs } = await doubted('unknown_lost');
+    await end();
+    registry.taken.clear();
+    registry.fail('documentStatus', ...Array<'not_found'>(40).fill('not_found'));
+    let looks = 0;
+    for (let result: TaskResult | undefined; result?.kind !== 'done'; looks += 1) {
+      result = await look(unknownGraceMs * 2);
+      await hear();
+      if (looks === 1) expect(await phases(group)).toEqual(['sent', 'sent']);
+      clock.advance(stepMs);
+      expect(looks).toBeLessThan(40);
+    }
+    expect(await phases(group)).toEqual(UNTOUCHED);
+  });
+
+  it('is left as it is while the registry does not answer', async () => {
+    const { group, registry, end, endInWork, look } = await doubted('unknown_lost');
+    await end();
+    registry.fail('listOutgoing', ...Array<'unknown'>(4).fill('unknown'));
+    registry.fail('documentStatus', ...Array<'unknown'>(20).fill('unknown'));
+    for (let looks = 0; looks < 2; looks += 1) expect(await look()).toMatchObject(MORE);
+    await endInWork();
+    for (let looks = 0; looks < 2; looks += 1) expect(await look()).toMatchObject(MORE);
+    expect(await phases(group)).toEqual(['sent', 'sent']);
+  });
+});
+
+describe('what is in work by the registry, in a group that a person ended', () => {
+  it('stays open, and is looked at less and less often', async () => {
+    const { group, end, look, unknownGraceMs } = await doubted('unknown_taken');
+    await end();
+    const delays = [];
+    for (const sinceMs of [unknownGraceMs, unknownGraceMs * 10, unknownGraceMs * 1_000]) {
+      const result = await look(sinceMs);
+      delays.push(result.kind === 'retry' && result.delayMs);
+    }
+    expect(delays).toEqual([unknownGraceMs / 10, unknownGraceMs, 600_000]);
+    expect(await phases(group)).toEqual(['sent', 'sent']);
+  });
+
+  it('ends by a second decision of the person, and what has ended by the registry keeps its end', async () => {
+    const { group, run, end, endInWork, look, hear, state } = await doubted('unknown_taken');
+    await end();
+    expect(await look()).toMatchObject(MORE);
+    await endInWork();
+    expect(await state()).toMatchObject({ phase: 'halted', halt: { cause: 'ended_in_work' } });
+    // The looks of the first decision are over: those of the second go on.
+    const [first] = (await plannedTasks(stores.store, group)).filter(({ kind }) => kind === 'conclude_members');
+    expect(await run('conclude_members', (first as PlannedTask).key)).toEqual({ kind: 'done' });
+    expect(await look()).toMatchObject(MORE);
+    expect(await phases(group)).toEqual(UNTOUCHED);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'failed', halt: { cause: 'ended_in_work' } });
+  });
+
+  it('is followed where one of them has ended by then', async () => {
+    const { group, registry, ids, end, endInWork, look, state } = await doubted('unknown_taken');
+    await end();
+    await endInWork();
+    registry.statusOf.set(registry.taken.get(ids[0])?.[0] ?? '', 'processed');
+    expect(await look()).toEqual({ kind: 'done' });
+    expect([(await state()).phase, await phases(group)]).toEqual(['started', ['sent', 'sent']]);
+  });
+
+  it('is told as revised where the registry has processed it after all', async () => {
+    const { group, registry, ids, documentIdOf, decide, run, look, hear, state } = await doubted('unknown_taken');
+    await decide({ start: 1, inWork: true });
+    await look();
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'failed' });
+    expect(await look()).toMatchObject(MORE);
+    registry.statusOf.set(documentIdOf(ids[0]), 'processed');
+    expect(await look()).toMatchObject(MORE);
+    await run('receipt', ids[0]);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'partial' });
+    expect(await stateIn(stores.store, ids[0])).toMatchObject({ outcome: 'accepted' });
+    registry.statusOf.set(documentIdOf(ids[1]), 'failed');
+    // Nothing is left that may still turn.
+    expect(await look()).toEqual({ kind: 'done' });
+    expect(await phases(group)).toEqual(['concluded', 'not_processed']);
+  });
+
+  it('is looked at until the registry does not know it any more', async () => {
+    const { registry, clock, decide, look, hear, stepMs } = await doubted('unknown_taken');
+    await decide({ start: 1, inWork: true });
+    await look();
+    await hear();
+    registry.taken.clear();
+    registry.fail('documentStatus', ...Array<'not_found'>(40).fill('not_found'));
+    let looks = 0;
+    for (let result: TaskResult | undefined; result?.kind !== 'done'; looks += 1) {
+      result = await look();
+      clock.advance(stepMs);
+      expect(looks).toBeLessThan(40);
+    }
+    expect(looks).toBeGreaterThan(3);
+  });
+});

@@ -242,17 +242,21 @@ function addGroupCommands(pedigree: Command, action: Action): void {
 function addHoldCommands(pedigree: Command, action: Action): void {
   const does = {
     release: 'send a document, or group, that is held or waits for a command that never came',
-    end: 'end such a document, or group, as failed',
+    end: 'end such a document, or group, as failed; or a group of which nobody knows whether it has begun',
   };
   for (const decision of ['release', 'end'] as const) {
-    pedigree
+    const command = pedigree
       .command(decision)
       .description(does[decision])
       .argument('<document>', NAMED)
       .requiredOption(...REASON_OPTION)
       .action(
-        action((named: string, { reason }: { reason: string }) => decideHold(gateway(), decision, { named, reason })),
+        action((named: string, options: { reason: string; inWork?: true }) =>
+          decideHold(gateway(), decision, { named, ...options }),
+        ),
       );
+    if (decision === 'end')
+      command.option('--in-work', 'of such a group also what the registry shows as in work: it never processes that');
   }
   pedigree
     .command('hold')

@@ -27,6 +27,14 @@ export const holdDecision = z.strictObject({
     .array(reference)
     .optional()
     .describe('What it comes after, and of which nothing is known here: it waits for these no more.'),
+  start: z
+    .enum(['unconfirmed', 'halted'])
+    .optional()
+    .describe(
+      'Set where nothing held the group: nobody knew whether the registry had begun, or it had halted before that. ' +
+        'Its documents end once the registry shows that it has not begun.',
+    ),
+  in_work: z.literal(true).optional().describe('Also what the registry shows as in work is ended.'),
 });
 
 /** A group whose command nobody has run yet: durable, and not in the log. */

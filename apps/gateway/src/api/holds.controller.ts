@@ -1,9 +1,11 @@
 import { Controller, HttpCode, HttpStatus, Inject, Param, Post, Req } from '@nestjs/common';
 import { z } from 'zod';
+import { defined } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Holds, type Decision } from '../holds/holds.js';
 import { jsonBody } from './json-body.js';
 import type { holdDecision } from './group-answers.js';
+import { groupEndBody } from './group-end-body.js';
 import { holdBody, uuidParameter } from './parameters.js';
 import { snakeCase } from './snake-case.js';
 
@@ -53,8 +55,10 @@ export class HoldsController {
   @Post('groups/:groupId/end')
   @HttpCode(HttpStatus.ACCEPTED)
   @Allow('operator')
-  endGroup(@Param('groupId') id: string, @Req() request: CallerRequest): Promise<z.infer<typeof holdDecision>> {
-    return this.decide('group', uuidParameter('groupId', id), { request, decision: 'end' });
+  async endGroup(@Param('groupId') id: string, @Req() request: CallerRequest): Promise<z.infer<typeof holdDecision>> {
+    const { reason, in_work: inWork } = jsonBody(groupEndBody, request.body);
+    const asked = { reason, actor: request.caller.actor, ...defined({ inWork }) };
+    return snakeCase(await this.holds.endGroup(uuidParameter('groupId', id), asked)) as z.infer<typeof holdDecision>;
   }
 
   private async decide(

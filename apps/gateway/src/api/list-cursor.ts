@@ -18,9 +18,7 @@ export const givenCursor = (asked: Asked, cursor: string): string =>
 
 /** A page as the caller gets it: its cursor fits that list with the same parameters, and no other. */
 export const asGiven = <T extends WithCursor>(asked: Asked, page: T): T =>
-  page.next_cursor === undefined
-    ? page
-    : { ...page, next_cursor: givenCursor(asked, page.next_cursor) };
+  page.next_cursor === undefined ? page : { ...page, next_cursor: givenCursor(asked, page.next_cursor) };
 
 /**
  * The cursor of the list behind the one that the caller gives; undefined where there is none.

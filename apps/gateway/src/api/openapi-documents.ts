@@ -4,6 +4,7 @@ import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from 
 import { BODIES, XML_BODIES } from './openapi-examples.js';
 import { answer, answered, body, errors, inPath, location, orEpcis, queryParameters, text } from './openapi-parts.js';
 import { provable } from './openapi-proofs.js';
+import { groupEndBody } from './group-end-body.js';
 import {
   commandParameters,
   documentItemsParameters,
@@ -64,18 +65,23 @@ const holdDocument: object = {
 /** What a person may decide about a document, or a group, that is held. */
 function holdDecisions(noun: 'Document' | 'Group', path: string, id: object): object {
   const tags = [`${noun}s`];
+  const isGroup = noun === 'Group';
   const onlyHeld =
     `Only of a ${noun.toLowerCase()} that is held: 409 not_held says how it stands. ` +
-    (noun === 'Document' ? 'A member of a group that is held is decided about with its group. ' : '') +
+    (isGroup ? '' : 'A member of a group that is held is decided about with its group. ') +
     'The same call again changes nothing.';
+  const alsoDoubted =
+    ' Also a group of which nobody knows whether the registry has begun is ended so: its documents end as not ' +
+    'processed once the registry shows that it has not. With in_work also what the registry shows as in work ends; ' +
+    'it is looked at on, and revised if it was processed after all.';
   const decision = (kind: 'release' | 'end', summary: string, description: string) => ({
     post: {
       operationId: `${kind}${noun}`,
       tags,
       summary,
-      description: `${description} ${onlyHeld}`,
+      description: `${description} ${onlyHeld}${isGroup && kind === 'end' ? alsoDoubted : ''}`,
       parameters: [id],
-      requestBody: body(`${kind}${noun}` as const, holdBody),
+      requestBody: body(`${kind}${noun}` as const, isGroup && kind === 'end' ? groupEndBody : holdBody),
       responses: {
         202: answered('HoldDecision', 'The decision is taken down, and carried out in a moment'),
         ...errors(404, 409, 422),

@@ -21,6 +21,7 @@ import type { Actor, TypedEvent } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
 import { acknowledgedAmong } from '../intake/command-table.js';
 import { streamEvents } from '../stream-events.js';
+import { plannedGroupEnd, type GroupEnd } from './group-ends.js';
 import { INTERNAL_LANE, type WorkerAccess } from '../worker-access.js';
 
 export type Decision = 'release' | 'end';
@@ -37,6 +38,9 @@ interface Decided {
   heldByPerson?: { by: string; reason: string };
   /** What it comes after, and of which nothing is known: it does not wait for that any more. */
   missing?: DocumentReference[];
+  /** Of a group that nothing held: nobody knew whether it had begun, or it had halted before its start. */
+  start?: 'unconfirmed' | 'halted';
+  inWork?: true;
 }
 
 interface Found {
@@ -92,10 +96,28 @@ export class Holds {
     return { ...{ requestId, decision }, ...whyHeld(held), ...(missing.length === 0 ? {} : { missing }) };
   }
 
+  /**
+   * Ends a group: one that is held, as any other; one of which nobody knows whether it has begun; and, with `inWork`,
+   * also what the registry shows as in work.
+   * @throws PedigreeError not_found, not_held.
+   */
+  async endGroup(groupId: string, asked: GroupEnd): Promise<Decided> {
+    const planned = await plannedGroupEnd(this.options, groupId, asked);
+    const { reason, actor, inWork } = asked;
+    if (planned === undefined) return this.decide('group', groupId, { decision: 'end', reason, actor });
+    const { key, payload, start } = planned;
+    const { pool, queue } = this.options;
+    await queue.schedule(pool, [{ key, kind: 'decide_hold', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
+    return { requestId: groupId, decision: 'end', heldFor: [], start, ...defined({ inWork }) };
+  }
+
   /** A member that was not sent waits with its group, and is held with it: its own stream tells nothing of that. */
   private async nothingToDecide(found: Found, notRun: DocumentReference[]): Promise<string> {
     const { groupId, phase } = found;
-    const group = groupId !== undefined && phase === 'ready' ? await this.find('group', groupId) : undefined;
+    const isOfGroup = groupId !== undefined && (phase === 'ready' || phase === 'sent');
+    const group = isOfGroup ? await this.find('group', groupId) : undefined;
+    if (group?.phase === 'unconfirmed')
+      return `is a member of the group ${groupId}, of which nobody knows whether it has begun: end the group instead`;
     if (group?.waiting === undefined) return `is not held: ${whyNotHeld(found, notRun)}`;
     const stands = group.waiting.holds.length > 0 ? 'is held' : 'waits';
     return `is a member of the group ${groupId}, which ${stands}: release or end the group instead`;

@@ -42,6 +42,12 @@ export async function haltedGroup(
   const by = state.resumedBy?.commandId;
   if (by === byCommand) return state;
   if (by !== undefined) throw refusal('group_not_resumable', `group ${commandId} was resumed before, by command ${by}`);
+  if (state.halt.cause === 'ended_in_work' && state.members.some((one) => one.cause === 'not_processed'))
+    throw refusal(
+      'group_not_resumable',
+      `group ${commandId} was ended while the registry showed some of it as in work, so it may still process that: ` +
+        'give what is to be sent again as a new command, once the registry says that it is over',
+    );
   const unsettled = await unsettledIn(state, { endOf, tellAgain });
   if (unsettled !== undefined) throw refusal('group_not_resumable', `${unsettled}: try again. ${WHERE_IT_STAYS}`);
   return state;

@@ -22,59 +22,67 @@ const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 const PERSON = { kind: 'person', name: 'olga', authenticatedBy: 'test' } as const;
 const REASON = 'the registry has lost it';
 
-/** A group of which nobody knows whether the registry has begun, and what is done with it. */
-async function doubted(fate: StartFate, waitingStatus: 'uploading' | 'processing' = 'uploading') {
+/** A registry, and a worker beside it. */
+function world(fate: StartFate, waitingStatus: 'uploading' | 'processing') {
   const registry = new FakeRegistry();
   registry.status = 'processing';
   registry.waitingStatus = waitingStatus;
   const bulk = new FakeGroups(registry, [fate]);
   const clock = new VirtualClock();
   const fresh = () => processOn({ ...stores, registry, bulk, clock });
-  let context = fresh();
+  const process = { context: fresh() };
+  const { unknownGraceMs, statusPollMs } = process.context.profile.rules;
+  /** About a quarter of the grace; by each such step the turn is another's. */
+  const stepMs = statusPollMs * (2 * Math.ceil(unknownGraceMs / statusPollMs / 8) + 1);
+  const anew = () => (process.context = fresh());
+  return { registry, bulk, clock, process, anew, unknownGraceMs, stepMs };
+}
+
+/** A group of which nobody knows whether the registry has begun, and what is done with it. */
+async function doubted(fate: StartFate, waitingStatus: 'uploading' | 'processing' = 'uploading') {
+  const { process, ...rest } = world(fate, waitingStatus);
   const { group, command } = await acceptGroup(stores, 2);
-  const { groupId } = group;
   const ids = group.members.map((one) => one.requestId) as [string, string];
-  const planned = async (kind: PlannedTask['kind'], id = ''): Promise<PlannedTask> =>
+  const planned = async (kind: PlannedTask['kind'], id: string): Promise<PlannedTask> =>
     (await plannedTasks(stores.store, group)).find((one) => one.kind === kind && one.key.includes(id))!;
   const run = async (kind: PlannedTask['kind'], id = ''): Promise<TaskResult> =>
-    runTask(context, asTask(await planned(kind, id)));
-  await runTask(context, command);
+    runTask(process.context, asTask(await planned(kind, id)));
+  await runTask(process.context, command);
   for (const id of ids) {
     await run('send', id);
     await run('note_member', `${id}:sent`);
   }
   await run('group_check');
   await run('group_start');
-  const { unknownGraceMs, statusPollMs } = context.profile.rules;
-  /** About a quarter of the grace; by each such step the turn is another's. */
-  const stepMs = statusPollMs * (2 * Math.ceil(unknownGraceMs / statusPollMs / 8) + 1);
-  const decide = (of: { start?: number; inWork?: true }): Promise<TaskResult> => {
-    const payload = { requestId: groupId, isGroup: true as const, decision: 'end' as const, predecessors: [], ...of };
-    const given = { ...payload, actor: PERSON, reason: REASON };
-    const decision: PlannedTask<'decide_hold'> = {
-      ...{ key: `decide_hold:${groupId}:${JSON.stringify(of)}`, kind: 'decide_hold', lane: 'internal' },
-      ...{ dueAt: new Date(0), payload: given },
-    };
-    return runTask(context, asTask(decision));
-  };
+  const decide = (of: Decision): Promise<TaskResult> => runTask(process.context, decision(group, of));
   /** The look of the task that was planned last, so long after the end. */
-  const look = async (sinceMs = unknownGraceMs): Promise<TaskResult> => {
+  const look = async (sinceMs = rest.unknownGraceMs): Promise<TaskResult> => {
     const task = await newestTask(stores.store, group, 'conclude_members');
-    return runTask(context, task, new Date(Date.parse(task.payload.haltedAt ?? '') + sinceMs));
+    return runTask(process.context, task, new Date(Date.parse(task.payload.haltedAt ?? '') + sinceMs));
   };
-  return {
-    ...{ registry, bulk, clock, group, ids, stepMs, run, decide, look, unknownGraceMs },
-    anew: () => (context = fresh()),
-    documentIdOf: (id: string) => registry.taken.get(id)?.[0] ?? '',
-    end: () => decide({ start: 1 }),
-    endInWork: () => decide({ inWork: true }),
-    /** The news of the members that the group has not heard. */
-    hear: async () => {
-      for (const one of await plannedTasks(stores.store, group))
-        if (one.kind === 'note_member') await runTask(context, asTask(one));
-    },
-    state: () => groupStateIn(stores.store, groupId),
+  /** The group is told what it has not heard of its members. */
+  const hear = async () => {
+    for (const one of await plannedTasks(stores.store, group))
+      if (one.kind === 'note_member') await runTask(process.context, asTask(one));
   };
+  const [end, endInWork] = [() => decide({ start: 1 }), () => decide({ inWork: true })];
+  const state = () => groupStateIn(stores.store, group.groupId);
+  const documentIdOf = (id: string) => rest.registry.taken.get(id)?.[0] ?? '';
+  return { ...rest, group, ids, run, decide, end, endInWork, look, hear, state, documentIdOf };
+}
+
+interface Decision {
+  start?: number;
+  inWork?: true;
+}
+
+function decision({ groupId: requestId }: GroupRegistration, of: Decision) {
+  const payload = { requestId, isGroup: true as const, decision: 'end' as const, predecessors: [], ...of };
+  const planned: PlannedTask<'decide_hold'> = {
+    ...{ key: `decide_hold:${requestId}:${JSON.stringify(of)}`, kind: 'decide_hold', lane: 'internal' },
+    ...{ dueAt: new Date(0), payload: { ...payload, actor: PERSON, reason: REASON } },
+  };
+  return asTask(planned);
 }
 
 const phases = async ({ members }: Pick<GroupRegistration, 'members'>) =>
@@ -120,14 +128,14 @@ describe('a group of unknown start that a person ends', () => {
   });
 
   it('has begun after all where its start lands late: nothing is ended, and its members are followed', async () => {
-    const { group, registry, bulk, ids, end, look, state } = await doubted('unknown_lost');
+    const { group, registry, bulk, ids, end, look, state, documentIdOf } = await doubted('unknown_lost');
     await end();
     expect(await look()).toMatchObject(MORE);
     bulk.begin(ids);
     // In work, and the check says no: so the second, too, waits for its turn.
-    registry.open.add(registry.taken.get(ids[1])?.[0] ?? '');
+    registry.open.add(documentIdOf(ids[1]));
     for (let looks = 0; looks < 3; looks += 1) expect(await look()).toMatchObject(MORE);
-    registry.statusOf.set(registry.taken.get(ids[0])?.[0] ?? '', 'processed');
+    registry.statusOf.set(documentIdOf(ids[0]), 'processed');
     expect(await look()).toEqual({ kind: 'done' });
     expect([(await state()).phase, await phases(group)]).toEqual(['started', ['sent', 'sent']]);
     const tasks = await plannedTasks(stores.store, group);
@@ -205,10 +213,10 @@ describe('what is in work by the registry, in a group that a person ended', () =
   });
 
   it('is followed where one of them has ended by then', async () => {
-    const { group, registry, ids, end, endInWork, look, state } = await doubted('unknown_taken');
+    const { group, registry, ids, end, endInWork, look, state, documentIdOf } = await doubted('unknown_taken');
     await end();
     await endInWork();
-    registry.statusOf.set(registry.taken.get(ids[0])?.[0] ?? '', 'processed');
+    registry.statusOf.set(documentIdOf(ids[0]), 'processed');
     expect(await look()).toEqual({ kind: 'done' });
     expect([(await state()).phase, await phases(group)]).toEqual(['started', ['sent', 'sent']]);
   });

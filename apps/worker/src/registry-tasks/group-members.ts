@@ -1,4 +1,4 @@
-import type { DocumentNotProcessed, Halt, Member } from '#domain';
+import type { DocumentNotProcessed, GroupState, Halt, Member } from '#domain';
 import { defined } from '#kernel';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { DocumentMetadata } from '#registry-client';
@@ -41,13 +41,21 @@ export async function noteMember(context: TaskContext, task: TaskOf<'note_member
  * reason. Only what it shows untouched is ended.
  */
 export async function concludeMembers(context: TaskContext, task: TaskOf<'conclude_members'>): Promise<TaskResult> {
-  const { groupId, account, inWork = false } = task.payload;
+  const { groupId, inWork = false } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   if (state.phase === 'concluded' && inWork) return lookAtEnded(context, task, state.members);
   if (state.phase !== 'halted') return { kind: 'done' };
-  const { halt } = state;
   // A person has decided more since: that has a task of its own.
-  if (halt.cause === 'ended_in_work' && !inWork) return { kind: 'done' };
+  return state.halt.cause === 'ended_in_work' && !inWork ? { kind: 'done' } : concludeHalted(context, task, state);
+}
+
+async function concludeHalted(
+  context: TaskContext,
+  task: TaskOf<'conclude_members'>,
+  state: Extract<GroupState, { phase: 'halted' }>,
+): Promise<TaskResult> {
+  const { groupId, account, inWork = false } = task.payload;
+  const { halt } = state;
   const open = state.members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
   const seen = await statusesOf(context, account, open);
   if (typeof seen === 'string') return again(context, task, seen);
@@ -58,15 +66,26 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
   const areInWork = !inWork && (await mayBeInWork(context, account, { members: open, seen }));
   if (halt.cause === 'ended_by_person' && !isProvenUntouched(context, task, { open, seen, areInWork }))
     return again(context, task, 'nobody knows yet whether the registry has begun');
+  return endOpen(context, task, { open, seen, areInWork, because: because(groupId, halt) });
+}
+
+/** Ends each of those that were looked at, but for what is in work. */
+async function endOpen(
+  context: TaskContext,
+  task: TaskOf<'conclude_members'>,
+  { open, seen, areInWork, because: why }: Looked & { areInWork: boolean; because: DocumentNotProcessed['data'] },
+): Promise<TaskResult> {
   const end = (member: Member): Promise<boolean> => {
     if (member.documentId === undefined)
-      return concludeOne(context, task, { requestId: member.requestId, because: because(groupId, halt) });
+      return concludeOne(context, task, { requestId: member.requestId, because: why });
     if (areInWork && seen.get(member.documentId)?.status === 'processing') return Promise.resolve(false);
-    return settleOne(context, task, { member, seen, because: because(groupId, halt) });
+    return settleOne(context, task, { member, seen, because: why });
   };
   const ended = await Promise.all(open.map(end));
   if (!ended.every(Boolean)) return again(context, task, 'a member is still being sent, or in work');
-  return inWork ? again(context, task, 'the registry may still process what it showed as in work') : { kind: 'done' };
+  return task.payload.inWork === true
+    ? again(context, task, 'the registry may still process what it showed as in work')
+    : { kind: 'done' };
 }
 
 interface Looked {

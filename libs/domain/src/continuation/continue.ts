@@ -148,12 +148,11 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
       ];
     case 'started':
       return carryOn(members);
-    case 'halted': {
-      const begun = members.filter(({ requestId }) => !state.halt.rest.includes(requestId));
-      const end = task(state.halt.started ? 'settle_group' : 'conclude_members', `${account}/status`);
-      const inWork = state.halt.cause === 'ended_in_work' ? { inWork: true as const } : {};
-      return [...carryOn(begun), { ...end, payload: { ...own, haltedAt: at.toISOString(), ...inWork } }];
-    }
+    case 'halted':
+      return [
+        ...carryOn(members.filter(({ requestId }) => !state.halt.rest.includes(requestId))),
+        endOfRest(state, { id, at }),
+      ];
     case 'waiting':
       return askPredecessors({ requestId: groupId, account, kind: 'group' }, state.waitingFor, { id, at });
     case 'concluded':
@@ -161,6 +160,16 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
     default:
       return neverReached(state, 'group state');
   }
+}
+
+/** What stands behind the halt of a group is ended. */
+function endOfRest(
+  { registration: { groupId, account }, halt }: Extract<GroupState, { phase: 'halted' }>,
+  { id, at }: Replanning,
+): PlannedTask {
+  const end = placed(groupId, { id, at })(halt.started ? 'settle_group' : 'conclude_members', `${account}/status`);
+  const inWork = halt.cause === 'ended_in_work' ? { inWork: true as const } : {};
+  return { ...end, payload: { groupId, account, haltedAt: at.toISOString(), ...inWork } };
 }
 
 const stateOf = (members: MemberState[], { requestId }: Member): MemberState | undefined =>

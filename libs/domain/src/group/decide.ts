@@ -97,6 +97,31 @@ export function decideGroup(state: GroupState, command: GroupCommand): GroupEven
     case 'NoteMemberConcluded':
       return noteMemberConcluded(state, command);
     case 'RecordCheck':
+    case 'BeginStart':
+    case 'StopStart':
+    case 'RecordStartAnswer':
+    case 'RecordLook':
+    case 'EndByPerson':
+    case 'RecordBegun':
+      return decideStart(state, command);
+    case 'NoteResumption':
+      return state.phase === 'concluded' && state.halt !== undefined && state.resumedBy === undefined
+        ? [{ type: 'GroupResumed', data: { by: command.by } }]
+        : [];
+    default:
+      return neverReached(command, 'group command');
+  }
+}
+
+type StartCommand = Extract<
+  GroupCommand,
+  { type: `Record${'Check' | 'StartAnswer' | 'Look' | 'Begun'}` | 'BeginStart' | 'StopStart' | 'EndByPerson' }
+>;
+
+/** Whether it begins, and what is said of that. */
+function decideStart(state: RegisteredGroup, command: StartCommand): GroupEvent[] {
+  switch (command.type) {
+    case 'RecordCheck':
       return recordCheck(state, command);
     case 'BeginStart':
       return state.phase === 'startable' ? beginStart(state) : [];
@@ -110,12 +135,8 @@ export function decideGroup(state: GroupState, command: GroupCommand): GroupEven
       return endByPerson(state, command);
     case 'RecordBegun':
       return begunAfterEnd(state, { seenByStatus: true, answerSha256: command.answerSha256 });
-    case 'NoteResumption':
-      return state.phase === 'concluded' && state.halt !== undefined && state.resumedBy === undefined
-        ? [{ type: 'GroupResumed', data: { by: command.by } }]
-        : [];
     default:
-      return neverReached(command, 'group command');
+      return neverReached(command, 'command about a start');
   }
 }
 

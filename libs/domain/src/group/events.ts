@@ -19,8 +19,8 @@ export const MAX_GROUP_MEMBERS = 200;
 /**
  * Why a group stopped. `member_not_sent`: the registry refused to take it, so the group was never started.
  * `packs_suspended`: packs of it were suspended after its documents were sent, so we did not start it, or
- * not once more. `ended_by_person`: a person ended it while nobody knew whether the registry has begun. `ended_in_work`:
- * also what the registry shows as in work, on that person's word that it never will be.
+ * not once more. `ended_by_person`: a person ended it while nobody knew whether the registry has begun.
+ * `ended_in_work`: also what the registry shows as in work, on that person's word that it never will be.
  */
 export const HALT_CAUSES = [
   'member_rejected',

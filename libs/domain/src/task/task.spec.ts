@@ -73,7 +73,7 @@ const STORED: [TaskKind, string][] = [
   ['decide_hold', `{"requestId":"r1","decision":"end","predecessors":[],"missing":["r0"],${ACTOR},"reason":"seen"}`],
   [
     'decide_hold',
-    `{"requestId":"g1","isGroup":true,"decision":"end","predecessors":[],"start":1,"inWork":true,${ACTOR},"reason":"x"}`,
+    `{"requestId":"g","isGroup":true,"decision":"end","predecessors":[],"start":1,"inWork":true,${ACTOR},"reason":"x"}`,
   ],
   ['replan', '{"kind":"group","id":"g1","replanId":"7@2026-03-02"}'],
   ['retry_parked', '{"saga":"document","key":"r1"}'],

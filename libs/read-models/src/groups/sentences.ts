@@ -67,19 +67,16 @@ export function wordsForGroup(group: DescribedGroup): PlainWords {
 }
 
 function halted(group: DescribedGroup): PlainWords {
-  switch (group.halt) {
-    case 'ended_by_person':
-      return {
-        sentence: `${stopped(group)}. Its documents end once the registry shows that it has not begun.`,
-        remedy:
-          'Where the registry shows them as in work, ask it. If it never processes them: ' +
-          `pedigree end ${group.groupId} --in-work --reason TEXT.`,
-      };
-    case 'ended_in_work':
-      return { sentence: `${stopped(group)}. Its documents end in a moment, if the registry shows no end of its own.` };
-    default:
-      return { sentence: `${stopped(group)}; the documents after it are not processed and end once that is sure.` };
-  }
+  if (group.halt === 'ended_by_person')
+    return {
+      sentence: `${stopped(group)}. Its documents end once the registry shows that it has not begun.`,
+      remedy:
+        'Where the registry shows them as in work, ask it. If it never processes them: ' +
+        `pedigree end ${group.groupId} --in-work --reason TEXT.`,
+    };
+  if (group.halt === 'ended_in_work')
+    return { sentence: `${stopped(group)}. Its documents end in a moment, if the registry shows no end of its own.` };
+  return { sentence: `${stopped(group)}; the documents after it are not processed and end once that is sure.` };
 }
 
 function concluded(group: DescribedGroup): PlainWords {
@@ -119,7 +116,7 @@ function remedyFor(halt: HaltCause, groupId: string): string {
         'then, until the suspension ends or a person releases it.'
       );
     case 'ended_by_person':
-      return `Nothing of it has begun, as the registry showed. pedigree resume ${groupId} --reason TEXT sends it again.`;
+      return `The registry showed that nothing has begun. To send it again: pedigree resume ${groupId} --reason TEXT.`;
     case 'ended_in_work':
       return (
         'The registry showed some of it as in work, so it may still process that: then it is told as revised. It is ' +

@@ -14,3 +14,6 @@ export const because = (reason: string | null): string => {
   const words = unquoted(reason ?? '');
   return words === '' ? '' : `: ${words}`;
 };
+
+/** Why a document of a group counts as not processed on a person's word. */
+export const ENDED_IN_WORK = 'a person ended its group, though the registry showed documents of it as in work';

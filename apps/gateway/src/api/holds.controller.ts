@@ -1,6 +1,5 @@
 import { Controller, HttpCode, HttpStatus, Inject, Param, Post, Req } from '@nestjs/common';
 import { z } from 'zod';
-import { defined } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Holds, type Decision } from '../holds/holds.js';
 import { jsonBody } from './json-body.js';
@@ -57,7 +56,7 @@ export class HoldsController {
   @Allow('operator')
   async endGroup(@Param('groupId') id: string, @Req() request: CallerRequest): Promise<z.infer<typeof holdDecision>> {
     const { reason, in_work: inWork } = jsonBody(groupEndBody, request.body);
-    const asked = { reason, actor: request.caller.actor, ...defined({ inWork }) };
+    const asked = { reason, actor: request.caller.actor, ...(inWork === true ? { inWork } : {}) };
     return snakeCase(await this.holds.endGroup(uuidParameter('groupId', id), asked)) as z.infer<typeof holdDecision>;
   }
 

@@ -61,6 +61,7 @@ function whyNot(state: GroupState, isInWork: boolean): string {
       'ended with in_work alone'
     );
   const only = 'only one that is held, or of which nobody knows whether it has begun, is ended';
+  if (state.phase === 'waiting') return 'it waits, or is held: end it without in_work';
   if (state.phase !== 'halted') return `it is ${state.phase}; ${only}`;
   const by = state.halt.cause === 'ended_in_work' ? 'was ended before, with what is in work' : 'has begun, and halted';
   return `it ${by}; its documents end as the registry shows them`;

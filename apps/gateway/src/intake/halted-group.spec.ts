@@ -82,6 +82,17 @@ describe('a group that is to be resumed', () => {
     expect(told).toEqual(again);
   });
 
+  it('is not, where a person ended it while some of it was in work: that may be processed yet', async () => {
+    const halt = { cause: 'ended_in_work' };
+    await expect(resumed(concluded({ halt }))).rejects.toMatchObject(
+      refused(/may still process that: give .* new command/),
+    );
+    const ended = [member(1, { cause: 'registry_failed' })];
+    expect(await resumed(concluded({ halt, members: ended }))).toEqual(concluded({ halt, members: ended }));
+    const byPerson = concluded({ halt: { cause: 'ended_by_person' } });
+    expect(await resumed(byPerson)).toEqual(byPerson);
+  });
+
   it('waits while the registry works on a member that was not processed', async () => {
     await expect(resumed(concluded(), { turning: ['r-2'] })).rejects.toMatchObject(refused(/m-2/));
   });

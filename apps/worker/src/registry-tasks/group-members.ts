@@ -359,7 +359,8 @@ async function concludeOne(
   return !['ready', 'waiting', 'sending', 'uploading', 'unconfirmed'].includes(state.phase);
 }
 
-function because(groupId: string, { member, predecessor }: Halt): DocumentNotProcessed['data'] {
+function because(groupId: string, { cause, member, predecessor }: Halt): DocumentNotProcessed['data'] {
+  if (cause === 'ended_in_work') return { groupId, inWork: true };
   const failed = member ?? predecessor;
   return failed === undefined
     ? { groupId }

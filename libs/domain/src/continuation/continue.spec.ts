@@ -32,4 +32,16 @@ describe('a group that is carried on', () => {
       { kind: 'settle_group', payload: { haltedAt: replanning.at.toISOString() } },
     ]);
   });
+
+  it('is looked at anew where a person ended it, also what is in work where that was said', () => {
+    const ended = (cause: string): GroupState =>
+      ({ ...groupIn('halted'), halt: { cause, started: false, rest: ['r-1', 'r-2'] } }) as unknown as GroupState;
+    const members = [member(first, 'failed', 9), member(rest, 'failed', 4)];
+    const payload = { groupId: 'g-1', account: 'main', haltedAt: replanning.at.toISOString() };
+    const tasks = ['ended_by_person', 'ended_in_work'].map((cause) => continueGroup(ended(cause), members, replanning));
+    expect(tasks).toEqual([
+      [expect.objectContaining({ kind: 'conclude_members', payload })],
+      [expect.objectContaining({ kind: 'conclude_members', payload: { ...payload, inWork: true } })],
+    ]);
+  });
 });

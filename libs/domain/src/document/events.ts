@@ -329,6 +329,8 @@ export interface DocumentNotProcessed {
     groupId: string;
     failed?: DocumentReference & { outcome: DocumentOutcome };
     /** The answer that showed it unprocessed; absent when the group was not started. */ answerSha256?: Sha256;
+    /** A person ended its group, and says that the registry does not process what it shows as in work. */
+    inWork?: true;
   };
 }
 

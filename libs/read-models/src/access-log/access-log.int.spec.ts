@@ -184,6 +184,20 @@ describe('who did what', () => {
     expect([...new Set(kinds)]).toEqual(['system']);
   });
 
+  it('tells who ended a group, and why, and nothing of a halt that nobody decided', () => {
+    const data = { cause: 'ended_by_person', started: false, text: 'it is lost', rest: [] };
+    const halt = { stream: 'group-g-1', type: 'GroupHalted', data };
+    const [ended, stopped] = eventsOf([{ ...halt, actor: OLGA, reason: 'it is lost' }, halt]) as [
+      RecordedEvent,
+      RecordedEvent,
+    ];
+    expect(accessRowOf(ended)).toMatchObject({
+      ...{ kind: 'override', actorName: 'olga', reason: 'it is lost' },
+      ...{ objects: ['g-1', 'ended_by_person'], details: { cause: 'ended_by_person' } },
+    });
+    expect([accessRowOf(stopped), OVERRIDES['GroupHalted']]).toEqual([undefined, 'end']);
+  });
+
   it('has no digest of a key in any row', async () => {
     const { rows } = await db.pool.query<{ text: string }>('SELECT access_entry::text AS text FROM access_entry');
     expect(rows.map((row) => row.text).join()).not.toContain('cdcd');

@@ -3,6 +3,7 @@ import type { DocumentEvent } from '#domain';
 import { LogOfTest, pack } from '../../test/fixture.js';
 import { foldDocumentOutcome, tallyChange } from './fold.js';
 import type { DocumentOutcomeRow } from './row.js';
+import { ENDED_IN_WORK } from '../wording.js';
 
 const SHA = 'a'.repeat(64);
 const OTHER = 'b'.repeat(64);
@@ -55,6 +56,13 @@ describe('a row of the document list', () => {
     const ended: DocumentEvent = { type: 'DocumentNotProcessed', data: { groupId: 'g-1' } };
     expect(given([held], { sent: false }).heldFor).toHaveLength(1);
     expect(given([held, ended], { sent: false }).heldFor).toEqual([]);
+  });
+
+  it('says that a person ended its group, where the registry showed it as in work', () => {
+    const ended = (data: object) =>
+      given([{ type: 'DocumentNotProcessed', data: { groupId: 'g-1', ...data } }]).problem;
+    const failed = { commandId: 'c-0', requestId: 'r-0', outcome: 'rejected' };
+    expect([ended({}), ended({ failed }), ended({ inWork: true })]).toEqual([null, 'c-0 rejected', ENDED_IN_WORK]);
   });
 
   it('counts attempts and keeps the problem until the registry has the document', () => {

@@ -3,6 +3,7 @@ import {
   isAboutWaiting,
   type DocumentConcluded,
   type DocumentEvent,
+  type DocumentNotProcessed,
   type DocumentRefused,
   type DocumentRegistered,
   type ReceiptStored,
@@ -13,6 +14,7 @@ import { type RecordedEvent, typedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 import { packsListed } from '../gate-words.js';
 import { stoppedListed } from '../stop-words.js';
+import { ENDED_IN_WORK } from '../wording.js';
 import { changedHolds, waivedIn, withWait } from './holds.js';
 import { DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentOutcomeRow } from './row.js';
 
@@ -84,7 +86,7 @@ function changes(
     case 'DocumentNotProcessed':
       return {
         ...{ waitingFor: [], heldFor: [] },
-        problem: event.data.failed === undefined ? null : `${event.data.failed.commandId} ${event.data.failed.outcome}`,
+        problem: stoppedBy(event.data),
       };
     case 'DocumentResent':
       return { resentAs: event.data.by.requestId };
@@ -235,3 +237,8 @@ function count(tally: OutcomeTally, row: DocumentOutcomeRow, by: bigint): void {
   tally.documents += by;
   if (row.outcome !== null) tally[row.outcome] += by;
 }
+
+const stoppedBy = ({ failed, inWork }: DocumentNotProcessed['data']): string | null => {
+  if (inWork === true) return ENDED_IN_WORK;
+  return failed === undefined ? null : `${failed.commandId} ${failed.outcome}`;
+};

@@ -1,7 +1,7 @@
 import type { RegistryStatus } from '#domain';
 import { neverReached } from '#kernel';
 import type { WaitedFor } from '../port.js';
-import { because, counted, unquoted } from '../wording.js';
+import { because, counted, ENDED_IN_WORK, unquoted } from '../wording.js';
 import { packsListed } from '../gate-words.js';
 import { stoppedListed } from '../stop-words.js';
 import { ownHoldOf, predecessorsHeldFor, type HeldFor } from './holds.js';
@@ -265,6 +265,13 @@ const ended = (problem: string | null, cause: 'packs_forbid' | 'ended_by_person'
       };
 
 function notProcessed({ problem, groupId, supersededBy }: Described): PlainWords {
+  if (problem === ENDED_IN_WORK)
+    return {
+      sentence: `Not processed: ${problem}.`,
+      remedy:
+        'If the registry processes it after all, that is told as revised. Give it again as a new command, once the ' +
+        'registry says that it is over.',
+    };
   const why =
     unquoted(problem ?? '') === ''
       ? 'its group was not started'

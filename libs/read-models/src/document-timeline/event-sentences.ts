@@ -3,7 +3,7 @@ import { neverReached } from '#kernel';
 import { packsListed } from '../gate-words.js';
 import { stoppedListed } from '../stop-words.js';
 import { lapsedBy } from '../lapse-words.js';
-import { counted, listed, unquoted } from '../wording.js';
+import { counted, ENDED_IN_WORK, listed, unquoted } from '../wording.js';
 
 const commandsOf = (holds: Hold[]): string[] => holds.filter(isForPredecessor).map((one) => one.for.commandId);
 
@@ -96,7 +96,7 @@ const SENTENCES: SentenceOf = {
       : "The registry's copy was fetched; it differs from what was sent.",
   DocumentNotProcessed: (data) =>
     data.failed === undefined
-      ? 'Not processed: its group was not started.'
+      ? `Not processed: ${data.inWork === true ? ENDED_IN_WORK : 'its group was not started'}.`
       : `Not processed: the registry stopped the group at ${data.failed.commandId}, which ended ` +
         `${data.failed.outcome}.`,
   DocumentResent: (data) => `Sent again by an operator, as ${data.by.commandId} (${data.by.requestId}).`,

@@ -39,11 +39,6 @@ describe('the words for a group', () => {
       'All 3 documents are with the registry, and it is asked whether it can begin: closed today.',
     ],
     ['being started', { phase: 'starting' }, 'The registry is asked to begin.'],
-    [
-      'started or not',
-      { phase: 'unconfirmed', problem: 'timeout' },
-      'Nobody knows yet whether the registry has begun: timeout; the status of its documents tells.',
-    ],
     ['started', { phase: 'started' }, 'The registry processes it in order: 1 of 3 documents have ended.'],
     [
       'halted',
@@ -79,6 +74,47 @@ describe('the words for a group', () => {
     ],
   ])('%s', (_name, of, sentence) => {
     expect(wordsForGroup({ ...GROUP, ...of })).toEqual({ sentence });
+  });
+
+  it.each<[string, Partial<DescribedGroup>, string, string | undefined]>([
+    [
+      'started or not',
+      { phase: 'unconfirmed', problem: 'timeout' },
+      'Nobody knows yet whether the registry has begun: timeout; the status of its documents tells.',
+      'Where it stays so, ask the registry. pedigree end g --reason TEXT ends it.',
+    ],
+    [
+      'ended by a person',
+      { phase: 'halted', halt: 'ended_by_person', problem: 'lost' },
+      'A person ended it, as nobody knew whether the registry has begun: lost. Its documents end once the registry ' +
+        'shows that it has not begun.',
+      'Where the registry shows them as in work, ask it. If it never processes them: pedigree end g --in-work ' +
+        '--reason TEXT.',
+    ],
+    [
+      'ended with what is in work',
+      { phase: 'halted', halt: 'ended_in_work', problem: 'lost' },
+      'A person ended it, as nobody knew whether the registry has begun: lost. Its documents end in a moment, if the ' +
+        'registry shows no end of its own.',
+      undefined,
+    ],
+    [
+      'over since a person ended it',
+      { outcome: 'failed', halt: 'ended_by_person', problem: 'lost' },
+      'The group has 3 documents. A person ended it, as nobody knew whether the registry has begun: lost; its ' +
+        'documents count as not processed.',
+      'The registry showed that nothing has begun. To send it again: pedigree resume g --reason TEXT.',
+    ],
+    [
+      'over since a person ended it with what is in work',
+      { outcome: 'failed', halt: 'ended_in_work', problem: 'lost' },
+      'The group has 3 documents. A person ended it, as nobody knew whether the registry has begun: lost; its ' +
+        'documents count as not processed.',
+      'The registry showed some of it as in work, so it may still process that: then it is told as revised. It is ' +
+        'not resumed. Give what is to be sent again as a new command, once the registry says that it is over.',
+    ],
+  ])('say what a person does about it: %s', (_name, of, sentence, remedy) => {
+    expect(wordsForGroup({ ...GROUP, ...of })).toEqual({ sentence, ...(remedy === undefined ? {} : { remedy }) });
   });
 
   it.each<[string, Partial<DescribedGroup>, string, string]>([
@@ -159,6 +195,20 @@ describe('the sentence of an event of a group', () => {
         data: { cause: 'check_denied', started: false, text: 'closed.', rest: [] },
       }),
     ).toBe('Stopped: closed. No document comes after it.');
+  });
+
+  it('names the reason of a person who ended it, and which documents end', () => {
+    const ended = (cause: string) =>
+      sentenceOfGroupEvent({
+        type: 'GroupHalted',
+        data: { cause, started: false, text: 'it is lost.', attempt: 1, rest: ['r-1', 'r-2'] },
+      });
+    expect(ended('ended_by_person')).toBe(
+      'A person ended it: it is lost. 2 documents will end, once the registry shows that the group has not begun.',
+    );
+    expect(ended('ended_in_work')).toBe(
+      'A person ended it: it is lost. 2 documents will end, also what the registry shows as in work.',
+    );
   });
 
   it('is refused for an event that this program does not know', () => {

@@ -27,8 +27,8 @@ it('a group of which nobody knows whether it has begun is ended, and what become
   const { client, asked } = gatewayOf(answer);
   await decideHold(client, 'end', { named: GROUP, reason: 'it is lost' });
   expect(printed.join('')).toBe(
-    `${GROUP} is ended, though nobody knows whether the registry has begun: its documents end once the registry shows ` +
-      'that it has not\n',
+    `${GROUP} is ended, though nobody knows whether the registry has begun: its documents end once the registry ` +
+      'shows that it has not\n',
   );
   expect(asked).toEqual([
     [`/v1/documents/${GROUP}/end`, { reason: 'it is lost' }],

@@ -7,7 +7,7 @@ export const groupEndBody = holdBody.extend({
     .boolean()
     .optional()
     .describe(
-      'True: also what the registry shows as in work, where nobody knows whether the group has begun, or it halted before ' +
-        'that: on your word that the registry does not process it. Such a group is not resumed.',
+      'True: also what the registry shows as in work, where nobody knows whether the group has begun, or it halted ' +
+        'before that: on your word that the registry does not process it. Such a group is not resumed.',
     ),
 });

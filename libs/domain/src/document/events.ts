@@ -320,9 +320,7 @@ interface DocumentDownloaded {
   data: { documentId: string; documentSha256: Sha256; sameBytes: boolean };
 }
 
-/**
- * It stood in a group that halted, and the registry does not process it. `failed`: the member that stopped the group.
- */
+/** Its group halted, and the registry does not process it. `failed`: the member that stopped the group. */
 export interface DocumentNotProcessed {
   type: 'DocumentNotProcessed';
   data: {

@@ -8,6 +8,7 @@ import { FakeRegistry } from '../../test/fake-registry.js';
 import {
   acceptGroup,
   asTask,
+  eventsOf,
   groupEventsOf,
   groupStateIn,
   newestTask,
@@ -208,6 +209,10 @@ describe('what is in work by the registry, in a group that a person ended', () =
     expect(await run('conclude_members', (first as PlannedTask).key)).toEqual({ kind: 'done' });
     expect(await look()).toMatchObject(MORE);
     expect(await phases(group)).toEqual(UNTOUCHED);
+    for (const { requestId } of group.members)
+      expect((await eventsOf(stores.store, requestId)).at(-2)).toMatchObject({
+        ...{ type: 'DocumentNotProcessed', data: { groupId: group.groupId, inWork: true } },
+      });
     await hear();
     expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'failed', halt: { cause: 'ended_in_work' } });
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { ENDED_IN_WORK } from '../wording.js';
 import { wordsFor, type Described } from './sentences.js';
 
 const base: Described = {
@@ -23,6 +24,16 @@ const open = (over: Partial<Described>) => wordsFor({ ...base, outcome: null, ..
 const known = (commandId: string) => ({ commandId, known: true });
 const missing = (commandId: string) => ({ commandId, known: false });
 const notOwner = { text: 'Not the owner.' };
+
+it('the words for a document whose group a person ended in work claim nothing, and tell how to go on', () => {
+  const ended = wordsFor({ ...base, outcome: 'failed', cause: 'not_processed', problem: ENDED_IN_WORK, groupId: 'g' });
+  expect(ended).toEqual({
+    sentence: 'Not processed: a person ended its group, though the registry showed documents of it as in work.',
+    remedy:
+      'If the registry processes it after all, that is told as revised. Give it again as a new command, once the ' +
+      'registry says that it is over.',
+  });
+});
 
 describe('plain words for a document', () => {
   it.each([

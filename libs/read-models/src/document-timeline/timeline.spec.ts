@@ -40,6 +40,11 @@ describe('the timeline of a document', () => {
   });
 
   it('halts on an event that this program does not know', () => {
+    const ended = (data: object) => sentenceOfEvent({ type: 'DocumentNotProcessed', data: { groupId: 'g', ...data } });
+    expect([ended({}), ended({ inWork: true })]).toEqual([
+      'Not processed: its group was not started.',
+      'Not processed: a person ended its group, though the registry showed documents of it as in work.',
+    ]);
     expect(() => sentenceOfEvent({ type: 'DocumentForgotten', data: {} })).toThrow(
       'unknown document event: DocumentForgotten',
     );

@@ -83,7 +83,7 @@ describe('the dashboard and the alert rules', () => {
   it('judge for how long one send is unknown, not how many are, nor how long a document waited before', () => {
     const rule = rules.find(({ alert }) => alert === 'SendOutcomeUnknown');
     expect(rule?.expr).toBe('max(pedigree_documents_unconfirmed_seconds) > 900');
-    expect(rule?.annotations.action).toContain('pedigree end GROUP --reason TEXT');
+    expect(rule?.annotations?.action).toContain('pedigree end GROUP --reason TEXT');
   });
 
   it('tell within minutes of a sign-in that ends behind its code, as where the signer signs nothing', () => {

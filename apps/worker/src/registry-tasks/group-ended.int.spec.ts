@@ -158,12 +158,22 @@ describe('a group of unknown start that a person ends', () => {
   });
 
   it('ends those that the registry does not know any more, each after two such answers', async () => {
-    const { group, registry, clock, end, look, hear, stepMs, unknownGraceMs } = await doubted('unknown_lost');
+    const { group, ids, registry, clock, end, look, hear, documentIdOf, stepMs, unknownGraceMs } =
+      await doubted('unknown_lost');
     await end();
+    const first = documentIdOf(ids[0]);
     registry.taken.clear();
     registry.fail('documentStatus', ...Array<'not_found'>(40).fill('not_found'));
+    const asked: string[] = [];
+    const statusOf = registry.documentStatus.bind(registry);
+    registry.documentStatus = (account, documentId) => {
+      asked.push(documentId);
+      return statusOf(account, documentId);
+    };
     let looks = 0;
     for (let result: TaskResult | undefined; result?.kind !== 'done'; looks += 1) {
+      // Until the first has told that nothing has begun, it alone is asked about.
+      if ((await phases(group))[0] === 'sent') expect(asked.every((one) => one === first)).toBe(true);
       result = await look(unknownGraceMs * 2);
       await hear();
       if (looks === 1) expect(await phases(group)).toEqual(['sent', 'sent']);
@@ -224,6 +234,22 @@ describe('what is in work by the registry, in a group that a person ended', () =
     registry.statusOf.set(documentIdOf(ids[0]), 'processed');
     expect(await look()).toEqual({ kind: 'done' });
     expect([(await state()).phase, await phases(group)]).toEqual(['started', ['sent', 'sent']]);
+  });
+
+  it('is followed by itself where another was ended before', async () => {
+    const { group, registry, ids, documentIdOf, decide, look, hear, state } = await doubted('unknown_taken');
+    await decide({ start: 1, inWork: true });
+    const known = registry.taken.get(ids[1]) as string[];
+    registry.taken.delete(ids[1]);
+    registry.fail('documentStatus', 'not_found');
+    expect(await look()).toMatchObject(MORE);
+    await hear();
+    expect(await phases(group)).toEqual(['not_processed', 'sent']);
+    registry.taken.set(ids[1], known);
+    registry.statusOf.set(documentIdOf(ids[1]), 'processed');
+    expect(await look()).toMatchObject(MORE);
+    expect(await stateIn(stores.store, ids[1])).toMatchObject({ phase: 'sent', status: 'processed' });
+    expect(await state()).toMatchObject({ phase: 'halted', halt: { cause: 'ended_in_work' } });
   });
 
   it('is told as revised where the registry has processed it after all', async () => {

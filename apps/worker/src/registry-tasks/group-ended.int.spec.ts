@@ -36,11 +36,11 @@ function world(fate: StartFate, waitingStatus: 'uploading' | 'processing') {
   /** About a quarter of the grace; by each such step the turn is another's. */
   const stepMs = statusPollMs * (2 * Math.ceil(unknownGraceMs / statusPollMs / 8) + 1);
   const anew = () => (process.context = fresh());
-  return { registry, bulk, clock, process, anew, unknownGraceMs, stepMs };
+  return { registry, bulk, clock, process, fresh, anew, unknownGraceMs, stepMs };
 }
 
-/** A group of which nobody knows whether the registry has begun, and what is done with it. */
-async function doubted(fate: StartFate, waitingStatus: 'uploading' | 'processing' = 'uploading') {
+/** A group whose start is to come, and what is done with it. */
+async function startable(fate: StartFate, waitingStatus: 'uploading' | 'processing' = 'uploading') {
   const { process, ...rest } = world(fate, waitingStatus);
   const { group, command } = await acceptGroup(stores, 2);
   const ids = group.members.map((one) => one.requestId) as [string, string];
@@ -54,7 +54,8 @@ async function doubted(fate: StartFate, waitingStatus: 'uploading' | 'processing
     await run('note_member', `${id}:sent`);
   }
   await run('group_check');
-  await run('group_start');
+  /** The same by another process, which has the task once the lease of the first is over. */
+  const startAgain = async () => runTask(rest.fresh(), asTask(await planned('group_start', ''), 2));
   const decide = (of: Decision): Promise<TaskResult> => runTask(process.context, decision(group, of));
   /** The look of the task that was planned last, so long after the end. */
   const look = async (sinceMs = rest.unknownGraceMs): Promise<TaskResult> => {
@@ -69,7 +70,14 @@ async function doubted(fate: StartFate, waitingStatus: 'uploading' | 'processing
   const [end, endInWork] = [() => decide({ start: 1 }), () => decide({ inWork: true })];
   const state = () => groupStateIn(stores.store, group.groupId);
   const documentIdOf = (id: string) => rest.registry.taken.get(id)?.[0] ?? '';
-  return { ...rest, group, ids, run, decide, end, endInWork, look, hear, state, documentIdOf };
+  return { ...rest, group, ids, run, startAgain, decide, end, endInWork, look, hear, state, documentIdOf };
+}
+
+/** A group of which nobody knows whether the registry has begun. */
+async function doubted(...of: Parameters<typeof startable>) {
+  const group = await startable(...of);
+  await group.run('group_start');
+  return group;
 }
 
 interface Decision {
@@ -183,6 +191,27 @@ describe('a group of unknown start that a person ends', () => {
     expect(await phases(group)).toEqual(UNTOUCHED);
   });
 
+  it.each(['processed', 'failed'] as const)('has begun where its first member is %s', async (status) => {
+    const { registry, ids, end, look, state, documentIdOf } = await doubted('unknown_taken');
+    await end();
+    registry.statusOf.set(documentIdOf(ids[0]), status);
+    expect(await look()).toEqual({ kind: 'done' });
+    expect((await state()).phase).toBe('started');
+  });
+
+  it('has not begun because one behind an untouched first has failed: each ends by itself', async () => {
+    const { group, ids, registry, end, look, hear, state, documentIdOf } = await doubted('unknown_lost');
+    await end();
+    // The registry looks at documents as it takes them in, too.
+    registry.open.delete(documentIdOf(ids[1]));
+    registry.statusOf.set(documentIdOf(ids[1]), 'failed');
+    expect(await look()).toMatchObject(MORE);
+    expect(await look()).toEqual({ kind: 'done' });
+    expect(await phases(group)).toEqual(['not_processed', 'registry_failed']);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'failed', halt: { cause: 'ended_by_person' } });
+  });
+
   it('is left as it is while the registry does not answer', async () => {
     const { group, registry, end, endInWork, look } = await doubted('unknown_lost');
     await end();
@@ -250,6 +279,53 @@ describe('what is in work by the registry, in a group that a person ended', () =
     expect(await look()).toMatchObject(MORE);
     expect(await stateIn(stores.store, ids[1])).toMatchObject({ phase: 'sent', status: 'processed' });
     expect(await state()).toMatchObject({ phase: 'halted', halt: { cause: 'ended_in_work' } });
+  });
+
+  it('is followed by itself where the group has not heard yet that its members were ended', async () => {
+    const { group, registry, ids, documentIdOf, decide, run, look, hear, state } = await doubted('unknown_taken');
+    await decide({ start: 1, inWork: true });
+    expect(await look()).toMatchObject(MORE);
+    expect(await phases(group)).toEqual(UNTOUCHED);
+    registry.statusOf.set(documentIdOf(ids[0]), 'processed');
+    expect(await look()).toMatchObject(MORE);
+    expect(await state()).toMatchObject({ phase: 'halted', halt: { cause: 'ended_in_work' } });
+    await run('receipt', ids[0]);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'partial' });
+    // The other one is looked at on.
+    registry.statusOf.set(documentIdOf(ids[1]), 'processed');
+    expect(await look()).toEqual({ kind: 'done' });
+    await run('receipt', ids[1]);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+  });
+
+  it('is followed by itself where the answer to its start comes after its members were ended', async () => {
+    const { group, ids, bulk, run, startAgain, decide, look, hear, state, ...rest } = await startable('ok');
+    bulk.beforeStart = async () => {
+      await startAgain();
+      await decide({ start: 1, inWork: true });
+      await look();
+    };
+    expect(await run('group_start')).toEqual({ kind: 'done' });
+    expect(await phases(group)).toEqual(UNTOUCHED);
+    expect(await state()).toMatchObject({ phase: 'halted', halt: { cause: 'ended_in_work' } });
+    await hear();
+    for (const id of ids) rest.registry.statusOf.set(rest.documentIdOf(id), 'processed');
+    expect(await look()).toEqual({ kind: 'done' });
+    for (const id of ids) await run('receipt', id);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+  });
+
+  it('has begun where the answer to its start comes before anything was ended', async () => {
+    const { group, bulk, run, startAgain, end, state } = await startable('ok');
+    bulk.beforeStart = async () => {
+      await startAgain();
+      await end();
+    };
+    expect(await run('group_start')).toEqual({ kind: 'done' });
+    expect([(await state()).phase, await phases(group)]).toEqual(['started', ['sent', 'sent']]);
   });
 
   it('is told as revised where the registry has processed it after all', async () => {

@@ -96,7 +96,7 @@ interface Looked {
 /**
  * Where a person has ended a group of which nobody knew whether it runs, a member that has ended, by the registry, says
  * that it does: it goes on like any that was started. If something was ended meanwhile, each member is followed by
- * itself.
+ * itself. A bare FAILED behind one that is open says nothing: those are processed in order.
  */
 async function followBegun(
   context: TaskContext,
@@ -104,16 +104,22 @@ async function followBegun(
   { open, seen }: Looked,
 ): Promise<TaskResult | undefined> {
   const shown = open.filter((one) => hasEnded(seen, one));
-  const answer = seen.get(shown[0]?.documentId ?? '')?.answer;
+  const telling = shown.find((one) => one === open[0] || seen.get(one.documentId ?? '')?.status !== 'failed');
+  const answer = seen.get(telling?.documentId ?? '')?.answer;
   if (answer === undefined) return undefined;
-  const { events } = await groupByRegistry(context, task, {
-    type: 'RecordBegun',
-    answerSha256: answer.sha256,
-    candidates: [answer],
-  });
-  if (events.length > 0) return { kind: 'done' };
+  if (!(await isAnyNotProcessed(context, open))) {
+    const begun = { type: 'RecordBegun', answerSha256: answer.sha256 } as const;
+    const { events } = await groupByRegistry(context, task, { ...begun, candidates: [answer] });
+    if (events.length > 0) return { kind: 'done' };
+  }
   for (const member of shown) await observe(context, task, { member, seen });
   return again(context, task, 'the registry has begun');
+}
+
+/** Whether any of these was ended with its halted group, by its own stream: the group hears of that a moment later. */
+export async function isAnyNotProcessed(context: TaskContext, members: Member[]): Promise<boolean> {
+  const states = await Promise.all(members.map(({ requestId }) => context.documents.stateInLog(requestId)));
+  return states.some((one) => 'cause' in one && one.cause === 'not_processed');
 }
 
 const untouched = new WeakMap<TaskContext, Map<string, 'once' | 'proven'>>();

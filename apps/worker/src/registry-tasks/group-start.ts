@@ -14,6 +14,7 @@ import { judgeRefusal } from '../account/judge-refusal.js';
 import type { Candidate } from '../aggregate/candidate.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import { callOnce, hear, lookUpAgain, lookUpFacts, lookUpLater, type Checked } from './attempt.js';
+import { isAnyNotProcessed } from './group-members.js';
 import { REFUSED_TRIES, refusedRead } from './refused-read.js';
 import { candidateOf, groupByRegistry, groupBySystem, waitForAccount, type TaskContext } from './context.js';
 import { suspendedIn } from './suspension-stop.js';
@@ -121,13 +122,19 @@ export async function startGroup(
           candidates: [bytes],
         }),
       }),
-    record: (answer, candidates) => {
+    record: async (answer, candidates) => {
       const said = { type: 'RecordStartAnswer', attempt, answer } as const;
-      return candidates === undefined
-        ? groupBySystem(context, task, said)
-        : groupByRegistry(context, task, { ...said, candidates });
+      if (candidates === undefined) return groupBySystem(context, task, said);
+      if (await isEnded(context, groupId)) return undefined;
+      return groupByRegistry(context, task, { ...said, candidates });
     },
   });
+}
+
+/** A person has ended the group meanwhile, and some of its members were ended so: each is followed by itself. */
+async function isEnded(context: TaskContext, groupId: string): Promise<boolean> {
+  const state = await context.groups.stateInLog(groupId);
+  return state.phase === 'halted' && isAnyNotProcessed(context, state.members);
 }
 
 async function notBegun(

@@ -16,4 +16,4 @@ export const because = (reason: string | null): string => {
 };
 
 /** Why a document of a group counts as not processed on a person's word. */
-export const ENDED_IN_WORK = 'a person ended its group, though the registry showed documents of it as in work';
+export const ENDED_IN_WORK = 'a person ended its group, and said that the registry does not process it';

@@ -45,8 +45,8 @@ export async function haltedGroup(
   if (state.halt.cause === 'ended_in_work' && state.members.some((one) => one.cause === 'not_processed'))
     throw refusal(
       'group_not_resumable',
-      `group ${commandId} was ended while the registry showed some of it as in work, so it may still process that: ` +
-        'give what is to be sent again as a new command, once the registry says that it is over',
+      `group ${commandId} was ended on the word of a person that the registry does not process it, and it may still ` +
+        'process that: give what is to be sent again as a new command, once the registry says that it is over',
     );
   const unsettled = await unsettledIn(state, { endOf, tellAgain });
   if (unsettled !== undefined) throw refusal('group_not_resumable', `${unsettled}: try again. ${WHERE_IT_STAYS}`);

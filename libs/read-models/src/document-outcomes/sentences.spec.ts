@@ -28,7 +28,7 @@ const notOwner = { text: 'Not the owner.' };
 it('the words for a document whose group a person ended in work claim nothing, and tell how to go on', () => {
   const ended = wordsFor({ ...base, outcome: 'failed', cause: 'not_processed', problem: ENDED_IN_WORK, groupId: 'g' });
   expect(ended).toEqual({
-    sentence: 'Not processed: a person ended its group, though the registry showed documents of it as in work.',
+    sentence: 'Not processed: a person ended its group, and said that the registry does not process it.',
     remedy:
       'If the registry processes it after all, that is told as revised. Give it again as a new command, once the ' +
       'registry says that it is over.',

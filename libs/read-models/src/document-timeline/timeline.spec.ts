@@ -43,7 +43,7 @@ describe('the timeline of a document', () => {
     const ended = (data: object) => sentenceOfEvent({ type: 'DocumentNotProcessed', data: { groupId: 'g', ...data } });
     expect([ended({}), ended({ inWork: true })]).toEqual([
       'Not processed: its group was not started.',
-      'Not processed: a person ended its group, though the registry showed documents of it as in work.',
+      'Not processed: a person ended its group, and said that the registry does not process it.',
     ]);
     expect(() => sentenceOfEvent({ type: 'DocumentForgotten', data: {} })).toThrow(
       'unknown document event: DocumentForgotten',

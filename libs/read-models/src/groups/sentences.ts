@@ -89,13 +89,15 @@ function concluded(group: DescribedGroup): PlainWords {
     return resumedBy === null ? { sentence } : { sentence, remedy: countsTwice(resumedBy) };
   }
   if (halt === null) return { sentence: `${whole}; all were processed, some of them taken for some items only.` };
-  const what = isEnded(halt) ? 'its documents count as not processed' : 'the documents after it were not processed';
-  const sentence = `${whole}. ${stopped(group)}; ${what}.`;
+  const sentence = `${whole}. ${stopped(group)}; ${whatOfRest(halt, outcome)}.`;
   if (resumedBy !== null) return { sentence, remedy: `It was resumed: group ${resumedBy} carries on.` };
   return { sentence, remedy: remedyFor(halt, groupId) };
 }
 
-const isEnded = (halt: HaltCause): boolean => halt === 'ended_by_person' || halt === 'ended_in_work';
+function whatOfRest(halt: HaltCause, outcome: DescribedGroup['outcome']): string {
+  if (halt !== 'ended_by_person' && halt !== 'ended_in_work') return 'the documents after it were not processed';
+  return `its ${outcome === 'partial' ? 'other ' : ''}documents count as not processed`;
+}
 
 function remedyFor(halt: HaltCause, groupId: string): string {
   switch (halt) {
@@ -119,8 +121,9 @@ function remedyFor(halt: HaltCause, groupId: string): string {
       return `The registry showed that nothing has begun. To send it again: pedigree resume ${groupId} --reason TEXT.`;
     case 'ended_in_work':
       return (
-        'The registry showed some of it as in work, so it may still process that: then it is told as revised. It is ' +
-        'not resumed. Give what is to be sent again as a new command, once the registry says that it is over.'
+        'That the registry does not process it is the word of that person. What it processes after all is told as ' +
+        'revised. It is not resumed. Give what is to be sent again as a new command, once the registry says that it ' +
+        'is over.'
       );
     case 'member_rejected':
     case 'member_failed':

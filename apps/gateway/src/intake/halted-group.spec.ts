@@ -85,10 +85,12 @@ describe('a group that is to be resumed', () => {
   it('is not, where a person ended it while some of it was in work: that may be processed yet', async () => {
     const halt = { cause: 'ended_in_work' };
     await expect(resumed(concluded({ halt }))).rejects.toMatchObject(
-      refused(/may still process that: give .* new command/),
+      refused(/may still process what it has of it: give .* new command/),
     );
     const ended = [member(1, { cause: 'registry_failed' })];
     expect(await resumed(concluded({ halt, members: ended }))).toEqual(concluded({ halt, members: ended }));
+    const begun = concluded({ halt: { cause: 'ended_by_person' }, members: [member(1, { outcome: 'accepted' }), MEMBERS[1]] });
+    await expect(resumed(begun)).rejects.toMatchObject(refused(/may still process what it has of it/));
     const byPerson = concluded({ halt: { cause: 'ended_by_person' } });
     expect(await resumed(byPerson)).toEqual(byPerson);
   });

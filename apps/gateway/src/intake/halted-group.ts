@@ -1,4 +1,4 @@
-import { isResumed, type DocumentOutcome, type GroupState } from '#domain';
+import { isResumed, mayBeProcessedYet, type DocumentOutcome, type GroupState } from '#domain';
 import { PedigreeError } from '#kernel';
 
 /** A group that ended before its end. */
@@ -42,11 +42,11 @@ export async function haltedGroup(
   const by = state.resumedBy?.commandId;
   if (by === byCommand) return state;
   if (by !== undefined) throw refusal('group_not_resumable', `group ${commandId} was resumed before, by command ${by}`);
-  if (state.halt.cause === 'ended_in_work' && state.members.some((one) => one.cause === 'not_processed'))
+  if (mayBeProcessedYet(state))
     throw refusal(
       'group_not_resumable',
-      `group ${commandId} was ended on the word of a person that the registry does not process it, and it may still ` +
-        'process that: give what is to be sent again as a new command, once the registry says that it is over',
+      `group ${commandId} was ended by a person, and the registry may still process what it has of it: give what is ` +
+        'to be sent again as a new command, once the registry says that it is over',
     );
   const unsettled = await unsettledIn(state, { endOf, tellAgain });
   if (unsettled !== undefined) throw refusal('group_not_resumable', `${unsettled}: try again. ${WHERE_IT_STAYS}`);

@@ -191,6 +191,48 @@ describe('a group of unknown start that a person ends', () => {
     expect(await phases(group)).toEqual(UNTOUCHED);
   });
 
+  it('has begun after all where one of them was ended before: that one is looked at, too, until it has ended', async () => {
+    const { ids, registry, run, end, look, hear, state, documentIdOf } = await doubted('unknown_lost');
+    await end();
+    const [first, second] = ids.map(documentIdOf) as [string, string];
+    const known = registry.taken.get(ids[1]) as string[];
+    registry.taken.delete(ids[1]);
+    registry.fail('documentStatus', 'not_found', 'not_found');
+    for (let looks = 0; looks < 3; looks += 1) expect(await look()).toMatchObject(MORE);
+    await hear();
+    expect((await state()) as object).toMatchObject({ members: [{ cause: 'not_processed' }, {}] });
+    registry.taken.set(ids[1], known);
+    registry.open.clear();
+    registry.statusOf.set(second, 'processed');
+    expect(await look()).toMatchObject(MORE);
+    await run('receipt', ids[1]);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'partial' });
+    expect(await look()).toMatchObject(MORE);
+    registry.statusOf.set(first, 'processed');
+    expect(await look()).toEqual({ kind: 'done' });
+    await run('receipt', ids[0]);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+  });
+
+  it('has begun after all: one that was ended before is asked about in the same look', async () => {
+    const { ids, registry, run, end, look, hear, state, documentIdOf } = await doubted('unknown_lost');
+    await end();
+    const known = registry.taken.get(ids[1]) as string[];
+    registry.taken.delete(ids[1]);
+    registry.fail('documentStatus', 'not_found', 'not_found');
+    for (let looks = 0; looks < 3; looks += 1) expect(await look()).toMatchObject(MORE);
+    await hear();
+    registry.taken.set(ids[1], known);
+    registry.open.clear();
+    for (const id of ids) registry.statusOf.set(documentIdOf(id), 'processed');
+    expect(await look()).toMatchObject(MORE);
+    for (const id of ids) await run('receipt', id);
+    await hear();
+    expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+  });
+
   it.each(['processed', 'failed'] as const)('has begun where its first member is %s', async (status) => {
     const { registry, ids, end, look, state, documentIdOf } = await doubted('unknown_taken');
     await end();

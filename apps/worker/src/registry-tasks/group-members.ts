@@ -1,4 +1,4 @@
-import type { DocumentNotProcessed, GroupState, Halt, Member } from '#domain';
+import { mayBeProcessedYet, type DocumentNotProcessed, type GroupState, type Halt, type Member } from '#domain';
 import { defined } from '#kernel';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { DocumentMetadata } from '#registry-client';
@@ -43,7 +43,7 @@ export async function noteMember(context: TaskContext, task: TaskOf<'note_member
 export async function concludeMembers(context: TaskContext, task: TaskOf<'conclude_members'>): Promise<TaskResult> {
   const { groupId, inWork = false } = task.payload;
   const state = await context.groups.stateInLog(groupId);
-  if (state.phase === 'concluded' && inWork) return lookAtEnded(context, task, state.members);
+  if (state.phase === 'concluded' && (inWork || mayBeProcessedYet(state))) return lookAtEnded(context, task, state.members);
   if (state.phase !== 'halted') return { kind: 'done' };
   // A person has decided more since: that has a task of its own.
   return state.halt.cause === 'ended_in_work' && !inWork ? { kind: 'done' } : concludeHalted(context, task, state);
@@ -61,7 +61,7 @@ async function concludeHalted(
   if (typeof seen === 'string') return again(context, task, seen);
   const isDoubted = halt.cause === 'ended_by_person' && looksIn(context).get(groupId) !== 'proven';
   await seeOneAlone(context, account, { members: isDoubted ? open.slice(0, 1) : open, seen });
-  const begun = halt.attempt === undefined ? undefined : await followBegun(context, task, { open, seen });
+  const begun = halt.attempt === undefined ? undefined : await followBegun(context, task, { open, seen, all: state.members });
   if (begun !== undefined) return begun;
   const areInWork = !inWork && (await mayBeInWork(context, account, { members: open, seen }));
   if (halt.cause === 'ended_by_person' && !isProvenUntouched(context, task, { open, seen, areInWork }))
@@ -101,7 +101,7 @@ interface Looked {
 async function followBegun(
   context: TaskContext,
   task: TaskOf<'conclude_members'>,
-  { open, seen }: Looked,
+  { open, seen, all }: Looked & { all: Member[] },
 ): Promise<TaskResult | undefined> {
   const shown = open.filter((one) => hasEnded(seen, one));
   const telling = shown.find((one) => one === open[0] || seen.get(one.documentId ?? '')?.status !== 'failed');
@@ -113,6 +113,7 @@ async function followBegun(
     if (events.length > 0) return { kind: 'done' };
   }
   for (const member of shown) await observe(context, task, { member, seen });
+  await lookAtEnded(context, task, all);
   return again(context, task, 'the registry has begun');
 }
 
@@ -151,8 +152,8 @@ function isProvenUntouched(
 }
 
 /**
- * What a person had ended though the registry showed it as in work is looked at on, less and less often, until it has
- * ended there, or is not known any more: if it was processed after all, its end is revised.
+ * What was ended when a person ended its group, and may still be processed, is looked at on, less and less often, until
+ * it has ended there, or is not known any more: if it was processed after all, its end is revised.
  */
 async function lookAtEnded(context: TaskContext, task: TaskOf<'conclude_members'>, all: Member[]): Promise<TaskResult> {
   const { account } = task.payload;

@@ -256,6 +256,18 @@ export function stopperOf({
   return endedBadly(outcome) || halt.cause === 'member_partial' ? { ...halt.member, outcome } : undefined;
 }
 
+/**
+ * Whether the registry may still process what was ended when a person ended the group: that it does not is the word of
+ * that person, or a receipt of another member shows that the group has begun after all.
+ */
+export const mayBeProcessedYet = ({
+  members,
+  halt,
+}: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>): boolean =>
+  members.some((one) => one.cause === 'not_processed') &&
+  (halt?.cause === 'ended_in_work' ||
+    (halt?.cause === 'ended_by_person' && members.some(({ outcome }) => outcome !== undefined && outcome !== 'failed')));
+
 /** Whether a resumption sends this member again, or its correction: it stopped the group, or was not processed. */
 export const isResumed = (
   group: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>,

@@ -110,16 +110,16 @@ describe('the words for a group', () => {
       { outcome: 'failed', halt: 'ended_in_work', problem: 'lost' },
       'The group has 3 documents. A person ended it, as nobody knew whether the registry has begun: lost; its ' +
         'documents count as not processed.',
-      'That the registry does not process it is the word of that person. What it processes after all is told as ' +
-        'revised. It is not resumed. Give what is to be sent again as a new command, once the registry says that it ' +
-        'is over.',
+      'What the registry processes after all is told as revised. The group is not resumed. Give what is to be sent ' +
+        'again as a new command, once the registry says that it is over.',
     ],
     [
       'ended so, and processed in part after all',
       { outcome: 'partial', halt: 'ended_by_person', problem: 'lost' },
       'The group has 3 documents. A person ended it, as nobody knew whether the registry has begun: lost; its ' +
         'other documents count as not processed.',
-      'The registry showed that nothing has begun. To send it again: pedigree resume g --reason TEXT.',
+      'What the registry processes after all is told as revised. The group is not resumed. Give what is to be sent ' +
+        'again as a new command, once the registry says that it is over.',
     ],
   ])('say what a person does about it: %s', (_name, of, sentence, remedy) => {
     expect(wordsForGroup({ ...GROUP, ...of })).toEqual({ sentence, ...(remedy === undefined ? {} : { remedy }) });

@@ -91,7 +91,9 @@ function concluded(group: DescribedGroup): PlainWords {
   if (halt === null) return { sentence: `${whole}; all were processed, some of them taken for some items only.` };
   const sentence = `${whole}. ${stopped(group)}; ${whatOfRest(halt, outcome)}.`;
   if (resumedBy !== null) return { sentence, remedy: `It was resumed: group ${resumedBy} carries on.` };
-  return { sentence, remedy: remedyFor(halt, groupId) };
+  // A receipt says that it has begun after all.
+  const isBegun = halt === 'ended_by_person' && outcome !== 'failed';
+  return { sentence, remedy: remedyFor(isBegun ? 'ended_in_work' : halt, groupId) };
 }
 
 function whatOfRest(halt: HaltCause, outcome: DescribedGroup['outcome']): string {
@@ -121,9 +123,8 @@ function remedyFor(halt: HaltCause, groupId: string): string {
       return `The registry showed that nothing has begun. To send it again: pedigree resume ${groupId} --reason TEXT.`;
     case 'ended_in_work':
       return (
-        'That the registry does not process it is the word of that person. What it processes after all is told as ' +
-        'revised. It is not resumed. Give what is to be sent again as a new command, once the registry says that it ' +
-        'is over.'
+        'What the registry processes after all is told as revised. The group is not resumed. Give what is to be sent ' +
+        'again as a new command, once the registry says that it is over.'
       );
     case 'member_rejected':
     case 'member_failed':

@@ -89,7 +89,8 @@ describe('a group that is to be resumed', () => {
     );
     const ended = [member(1, { cause: 'registry_failed' })];
     expect(await resumed(concluded({ halt, members: ended }))).toEqual(concluded({ halt, members: ended }));
-    const begun = concluded({ halt: { cause: 'ended_by_person' }, members: [member(1, { outcome: 'accepted' }), MEMBERS[1]] });
+    const members = [member(1, { outcome: 'accepted' }), MEMBERS[1]];
+    const begun = concluded({ halt: { cause: 'ended_by_person' }, members });
     await expect(resumed(begun)).rejects.toMatchObject(refused(/may still process what it has of it/));
     const byPerson = concluded({ halt: { cause: 'ended_by_person' } });
     expect(await resumed(byPerson)).toEqual(byPerson);

@@ -43,7 +43,8 @@ export async function noteMember(context: TaskContext, task: TaskOf<'note_member
 export async function concludeMembers(context: TaskContext, task: TaskOf<'conclude_members'>): Promise<TaskResult> {
   const { groupId, inWork = false } = task.payload;
   const state = await context.groups.stateInLog(groupId);
-  if (state.phase === 'concluded' && (inWork || mayBeProcessedYet(state))) return lookAtEnded(context, task, state.members);
+  if (state.phase === 'concluded' && (inWork || mayBeProcessedYet(state)))
+    return lookAtEnded(context, task, state.members);
   if (state.phase !== 'halted') return { kind: 'done' };
   // A person has decided more since: that has a task of its own.
   return state.halt.cause === 'ended_in_work' && !inWork ? { kind: 'done' } : concludeHalted(context, task, state);
@@ -61,7 +62,8 @@ async function concludeHalted(
   if (typeof seen === 'string') return again(context, task, seen);
   const isDoubted = halt.cause === 'ended_by_person' && looksIn(context).get(groupId) !== 'proven';
   await seeOneAlone(context, account, { members: isDoubted ? open.slice(0, 1) : open, seen });
-  const begun = halt.attempt === undefined ? undefined : await followBegun(context, task, { open, seen, all: state.members });
+  const looked = { open, seen, all: state.members };
+  const begun = halt.attempt === undefined ? undefined : await followBegun(context, task, looked);
   if (begun !== undefined) return begun;
   const areInWork = !inWork && (await mayBeInWork(context, account, { members: open, seen }));
   if (halt.cause === 'ended_by_person' && !isProvenUntouched(context, task, { open, seen, areInWork }))

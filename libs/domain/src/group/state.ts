@@ -266,7 +266,7 @@ export const mayBeProcessedYet = ({
 }: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>): boolean =>
   members.some((one) => one.cause === 'not_processed') &&
   (halt?.cause === 'ended_in_work' ||
-    (halt?.cause === 'ended_by_person' && members.some(({ outcome }) => outcome !== undefined && outcome !== 'failed')));
+    (halt?.cause === 'ended_by_person' && members.some((one) => (one.outcome ?? 'failed') !== 'failed')));
 
 /** Whether a resumption sends this member again, or its correction: it stopped the group, or was not processed. */
 export const isResumed = (

@@ -370,6 +370,41 @@ describe('what is in work by the registry, in a group that a person ended', () =
     expect([(await state()).phase, await phases(group)]).toEqual(['started', ['sent', 'sent']]);
   });
 
+  it.each([{ start: 1 }, { start: 1, inWork: true }] as const)(
+    'has begun by a late answer: what is planned for its end %j leaves it alone, also once a member stops it',
+    async (decided) => {
+      const { group, bulk, run, startAgain, decide, look, hear, state, ids, registry, documentIdOf } =
+        await startable('ok');
+      bulk.beforeStart = async () => {
+        await startAgain();
+        await decide(decided);
+      };
+      await run('group_start');
+      for (const id of ids) registry.statusOf.set(documentIdOf(id), 'failed');
+      await run('status', ids[0]);
+      await hear();
+      expect(await state()).toMatchObject({ phase: 'halted', halt: { cause: 'member_failed', started: true } });
+      for (let looks = 0; looks < 2; looks += 1) expect(await look()).toEqual({ kind: 'done' });
+      expect(await phases(group)).toEqual(['registry_failed', 'sent']);
+      expect(await run('settle_group')).toEqual({ kind: 'done' });
+      await hear();
+      expect(await state()).toMatchObject({ phase: 'concluded', halt: { cause: 'member_failed' } });
+      registry.statusOf.set(documentIdOf(ids[1]), 'processing');
+      expect(await look()).toEqual({ kind: 'done' });
+    },
+  );
+
+  it('is looked at by the task of the second decision alone', async () => {
+    const { group, run, end, endInWork, look, hear } = await doubted('unknown_taken');
+    await end();
+    await endInWork();
+    await look();
+    await hear();
+    const [first] = (await plannedTasks(stores.store, group)).filter(({ kind }) => kind === 'conclude_members');
+    expect(await run('conclude_members', (first as PlannedTask).key)).toEqual({ kind: 'done' });
+    expect(await look()).toMatchObject(MORE);
+  });
+
   it('is told as revised where the registry has processed it after all', async () => {
     const { group, registry, ids, documentIdOf, decide, run, look, hear, state } = await doubted('unknown_taken');
     await decide({ start: 1, inWork: true });

@@ -43,11 +43,11 @@ export async function noteMember(context: TaskContext, task: TaskOf<'note_member
 export async function concludeMembers(context: TaskContext, task: TaskOf<'conclude_members'>): Promise<TaskResult> {
   const { groupId, inWork = false } = task.payload;
   const state = await context.groups.stateInLog(groupId);
-  if (state.phase === 'concluded' && (inWork || mayBeProcessedYet(state)))
-    return lookAtEnded(context, task, state.members);
-  if (state.phase !== 'halted') return { kind: 'done' };
-  // A person has decided more since: that has a task of its own.
-  return state.halt.cause === 'ended_in_work' && !inWork ? { kind: 'done' } : concludeHalted(context, task, state);
+  // It may have begun since and halted at a member, or a person may have decided more: each has a task of its own.
+  const isOwn = 'halt' in state && state.halt?.started === false && (state.halt.cause === 'ended_in_work') === inWork;
+  if (!isOwn) return { kind: 'done' };
+  if (state.phase === 'halted') return concludeHalted(context, task, state);
+  return mayBeProcessedYet(state) ? lookAtEnded(context, task, state.members) : { kind: 'done' };
 }
 
 async function concludeHalted(

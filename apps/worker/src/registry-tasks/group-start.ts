@@ -14,7 +14,7 @@ import { judgeRefusal } from '../account/judge-refusal.js';
 import type { Candidate } from '../aggregate/candidate.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import { callOnce, hear, lookUpAgain, lookUpFacts, lookUpLater, type Checked } from './attempt.js';
-import { isAnyNotProcessed } from './group-members.js';
+import { isAnyNotProcessed } from './group-ended.js';
 import { REFUSED_TRIES, refusedRead } from './refused-read.js';
 import { candidateOf, groupByRegistry, groupBySystem, waitForAccount, type TaskContext } from './context.js';
 import { suspendedIn } from './suspension-stop.js';

@@ -49,10 +49,6 @@ function looksIn(context: TaskContext): Map<string, 'once' | 'proven'> {
   return looks;
 }
 
-/** Whether that was proven before. */
-export const isFoundUntouched = (context: TaskContext, groupId: string): boolean =>
-  looksIn(context).get(groupId) === 'proven';
-
 /**
  * Two looks that show the first of them untouched, and none in work, the last past the grace: a start may land late
  * (principles 6.8). While one may be in work, those behind it wait for their turn.
@@ -65,7 +61,7 @@ export function isProvenUntouched(
   const { groupId, haltedAt } = task.payload;
   const looks = looksIn(context);
   if (areInWork) looks.delete(groupId);
-  if (areInWork || isFoundUntouched(context, groupId)) return !areInWork;
+  if (areInWork || looks.get(groupId) === 'proven') return !areInWork;
   if (!seen.has(open[0]?.documentId ?? '')) return false;
   const isProven = looks.has(groupId) && ageMs(task, haltedAt) >= context.profile.rules.unknownGraceMs;
   looks.set(groupId, isProven ? 'proven' : 'once');

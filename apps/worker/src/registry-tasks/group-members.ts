@@ -4,7 +4,7 @@ import type { TaskResult } from '#tasks';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim, TaskOf } from '../lane.js';
 import { groupBySystem, memberCommand, type TaskContext } from './context.js';
-import { followBegun, isFoundUntouched, isProvenUntouched, lookAtEnded, type Looked } from './group-ended.js';
+import { followBegun, isProvenUntouched, lookAtEnded, type Looked } from './group-ended.js';
 import { again, mayBeInWork, observe, seeOneAlone, statusesOf, type Seen } from './member-looks.js';
 
 /** Tells a group that one of its members was sent, or how it ended. */
@@ -49,8 +49,8 @@ async function concludeHalted(
   const open = state.members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
   const seen = await statusesOf(context, account, open);
   if (typeof seen === 'string') return again(context, task, seen);
-  const isDoubted = halt.cause === 'ended_by_person' && !isFoundUntouched(context, groupId);
-  await seeOneAlone(context, account, { members: isDoubted ? open.slice(0, 1) : open, seen });
+  // They are processed in order: while nobody knows whether it has begun, the first that is open tells.
+  await seeOneAlone(context, account, { members: halt.cause === 'ended_by_person' ? open.slice(0, 1) : open, seen });
   const looked = { open, seen, all: state.members };
   const begun = halt.attempt === undefined ? undefined : await followBegun(context, task, looked);
   if (begun !== undefined) return begun;

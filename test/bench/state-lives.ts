@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Duck } from '#duckdb';
-import { FILES, GROUP_ROWS, ITEM_CHECK, ITEM_ID, type Movements } from '#segments';
+import { DOCUMENTS, FILES, GROUP_ROWS, ITEM_CHECK, ITEM_ID, type Movements } from '#segments';
 
 /** Packs that go through a stage of their lives together: six stages at once are a segment of a million rows. */
 const COHORT = 166_667;
@@ -115,6 +115,17 @@ async function writeStep(
 const packsOf = (cohort: number, packs: number): string =>
   `SELECT i, i // ${BOX} AS doc FROM range(${Math.max(0, cohort * COHORT)},
     ${cohort < 0 ? 0 : Math.min(packs, (cohort + 1) * COHORT)}) r (i)`;
+
+/** By column of a document; the others are empty. One of fifty was accepted long before it was known. */
+const TOLD_OF_DOCUMENT: Record<string, string> = {
+  known_from: 'known_from',
+  ordered_at: '(1767225600 + known_from - CASE WHEN known_from % 50 = 3 THEN 900000 ELSE 0 END) * 1000000',
+  request_id: "'r-' || known_from",
+  doc_type: '702',
+  outcome: "'accepted'",
+  subject_id: `lpad((known_from % ${PLACES})::VARCHAR, 14, '0')`,
+};
+
 async function writeSet(duck: Duck, { set, step }: { set: string; step: number }): Promise<number> {
   const write = (select: string, name: string, groupRows = 122_880): Promise<void> =>
     duck.run(`COPY (${select}) TO '${join(set, name)}' (FORMAT parquet, ROW_GROUP_SIZE ${groupRows})`);
@@ -140,13 +151,10 @@ async function writeSet(duck: Duck, { set, step }: { set: string; step: number }
   );
   await write('SELECT item, known_from, ordinal, effect FROM step_item WHERE NOT is_pack', FILES.containers);
   await write('SELECT * EXCLUDE ("row"), NULL::VARCHAR AS part FROM step_effect ORDER BY "row"', FILES.effects);
-  // One document of fifty was accepted long before it was known.
   await write(
-    `SELECT DISTINCT known_from, (1767225600 + known_from - CASE WHEN known_from % 50 = 3 THEN 900000 ELSE 0 END) *
-      1000000 AS ordered_at,
-      'r-' || known_from AS request_id, NULL::VARCHAR AS document_id, 702 AS doc_type, 'accepted' AS outcome,
-      lpad((known_from % ${PLACES})::VARCHAR, 14, '0') AS subject_id, NULL::VARCHAR AS counterparty_id,
-      NULL::VARCHAR AS recalls FROM step_row`,
+    `SELECT DISTINCT ${Object.entries(DOCUMENTS.columns)
+      .map(([name, type]) => `${TOLD_OF_DOCUMENT[name] ?? `NULL::${type}`} AS ${name}`)
+      .join(', ')} FROM step_row`,
     FILES.documents,
   );
   await write('SELECT 0::BIGINT AS known_from, 0::BIGINT AS known_to WHERE false', FILES.closings);

@@ -25,4 +25,4 @@ export { FOLD, readStates, STATE_COLUMNS, STATES_FILE, type States } from './fol
 export { foldStates } from './fold/state.js';
 export type { Movements } from './fold/documents.js';
 export { inBucket, BUCKETS } from './fold/packs.js';
-export { FILES, GROUP_ROWS, ITEM_CHECK, ITEM_ID } from './rows.js';
+export { DOCUMENTS, FILES, GROUP_ROWS, ITEM_CHECK, ITEM_ID } from './rows.js';

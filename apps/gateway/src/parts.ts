@@ -1,5 +1,4 @@
 import { documentReading, typeKnowledge } from '#documents';
-import { evolveGroup, groupStream, NO_GROUP, type GroupEvent, type GroupState } from '#domain';
 import { systemClock } from '#kernel';
 import { installationId } from '#postgres';
 import { orphans, PostgresReadModels } from '#read-models';
@@ -29,7 +28,7 @@ import { Reconciliations } from './reconciliations/reconciliations.js';
 import { endBy } from './resends/may-turn.js';
 import { Resends } from './resends/resends.js';
 import type { Services } from './services.js';
-import { streamEvents } from './stream-events.js';
+import { groupStateIn } from './stream-events.js';
 import { collectGatewayMetrics } from './watch/gateway-metrics.js';
 import { ObservedIntake } from './watch/observed-intake.js';
 
@@ -92,8 +91,7 @@ export async function partsOf(
   const installation = { installationId: await installationId(pool) };
   const asking = { pool, store, queue };
   // Whether a group may be resumed is decided on the log, not on a read model that may be behind.
-  const groupState = async (groupId: string): Promise<GroupState> =>
-    (await streamEvents<GroupEvent>(store, groupStream(groupId))).reduce(evolveGroup, NO_GROUP);
+  const groupState = (groupId: string) => groupStateIn(store, groupId);
   const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas };
   const packsSuspended = packsSuspendedBy({ pool, store, log, clock: systemClock });
   const asked = { groupState, packsSuspended, ...tellingBy(services), endOf: endBy({ pool, store, failedGraceMs }) };

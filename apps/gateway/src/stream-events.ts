@@ -1,3 +1,4 @@
+import { evolveGroup, groupStream, NO_GROUP, type GroupEvent, type GroupState } from '#domain';
 import { typedEvents, type EventStore, type TypedEvent } from '#event-store';
 import { historyOf } from '#read-models';
 
@@ -6,3 +7,7 @@ export const streamEvents = async <Event>(
   store: Pick<EventStore, 'readStream'>,
   stream: string,
 ): Promise<TypedEvent<Event>[]> => typedEvents<Event>(await historyOf(store, stream));
+
+/** How a group stands by its stream. */
+export const groupStateIn = async (store: Pick<EventStore, 'readStream'>, groupId: string): Promise<GroupState> =>
+  (await streamEvents<GroupEvent>(store, groupStream(groupId))).reduce<GroupState>(evolveGroup, NO_GROUP);

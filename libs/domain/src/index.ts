@@ -36,7 +36,7 @@ export * from './task/task.js';
 export * from './group/events.js';
 export * from './group/state.js';
 export * from './group/decide.js';
-export { canEndInWork } from './group/halt.js';
+export { canEndInWork, isEndedByPerson } from './group/halt.js';
 export { START_POLICY, type StartAnswer } from './group/start.js';
 export * from './group/saga.js';
 export * from './continuation/continue.js';

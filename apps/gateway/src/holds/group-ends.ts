@@ -1,15 +1,7 @@
-import {
-  canEndInWork,
-  evolveGroup,
-  groupStream,
-  NO_GROUP,
-  type GroupEvent,
-  type GroupState,
-  type PayloadOf,
-} from '#domain';
+import { canEndInWork, type GroupState, type PayloadOf } from '#domain';
 import type { Actor } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
-import { streamEvents } from '../stream-events.js';
+import { groupStateIn } from '../stream-events.js';
 import type { WorkerAccess } from '../worker-access.js';
 
 /** Why a person ends a group, and whether also what the registry shows of it as in work. */
@@ -36,8 +28,7 @@ export async function plannedGroupEnd(
   groupId: string,
   { reason, actor, inWork }: GroupEnd,
 ): Promise<PlannedEnd | undefined> {
-  const events = await streamEvents<GroupEvent>(store, groupStream(groupId));
-  const state = events.reduce<GroupState>(evolveGroup, NO_GROUP);
+  const state = await groupStateIn(store, groupId);
   const refusal = (code: 'not_found' | 'not_held', message: string): PedigreeError =>
     new PedigreeError(code, message, { field: 'groupId', item: groupId });
   if (state.phase === 'absent') throw refusal('not_found', `no group has the id ${groupId}`);

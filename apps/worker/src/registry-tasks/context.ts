@@ -168,6 +168,16 @@ export const lookTenthLater = (
   countsAsAttempt: false,
 });
 
+/** What a process keeps in memory from one task to another: one for each context, made when it is first asked for. */
+export function keptInMemory<T>(make: () => T): (context: TaskContext) => T {
+  const kept = new WeakMap<TaskContext, T>();
+  return (context) => {
+    const known = kept.get(context) ?? make();
+    kept.set(context, known);
+    return known;
+  };
+}
+
 /** Who acts, and under which lease on which task. */
 export const causeOf = (task: Claim, actor: Actor): Cause => ({ taskKey: task.key, lease: task.lease, actor });
 

@@ -1,7 +1,7 @@
 import type { Member } from '#domain';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
-import { ageMs, groupByRegistry, type TaskContext } from './context.js';
+import { ageMs, groupByRegistry, keptInMemory, type TaskContext } from './context.js';
 import { again, hasEnded, isProvenAbsent, observe, seeOneAlone, statusesOf, type Seen } from './member-looks.js';
 
 /** Members that have not ended, and what the registry shows of them. */
@@ -40,14 +40,8 @@ export async function isAnyNotProcessed(context: TaskContext, members: Member[])
   return states.some((one) => 'cause' in one && one.cause === 'not_processed');
 }
 
-const untouched = new WeakMap<TaskContext, Map<string, 'once' | 'proven'>>();
-
 /** How far the looks at a group that a person ended prove that nothing of it has begun. A new process looks anew. */
-function looksIn(context: TaskContext): Map<string, 'once' | 'proven'> {
-  const looks = untouched.get(context) ?? new Map<string, 'once' | 'proven'>();
-  untouched.set(context, looks);
-  return looks;
-}
+const looksIn = keptInMemory(() => new Map<string, 'once' | 'proven'>());
 
 /**
  * Two looks that show the first of them untouched, and none in work, the last past the grace: a start may land late

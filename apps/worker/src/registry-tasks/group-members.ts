@@ -39,14 +39,20 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
   return mayBeProcessedYet(state) ? lookAtEnded(context, task, state.members) : { kind: 'done' };
 }
 
+type HaltedGroup = Extract<GroupState, { phase: 'halted' }>;
+
+/** Those that the halt is to end, and that have not ended. */
+const openOf = ({ members, halt }: HaltedGroup): Member[] =>
+  members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
+
 async function concludeHalted(
   context: TaskContext,
   task: TaskOf<'conclude_members'>,
-  state: Extract<GroupState, { phase: 'halted' }>,
+  state: HaltedGroup,
 ): Promise<TaskResult> {
   const { groupId, account, inWork = false } = task.payload;
   const { halt } = state;
-  const open = state.members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
+  const open = openOf(state);
   const seen = await statusesOf(context, account, open);
   if (typeof seen === 'string') return again(context, task, seen);
   // They are processed in order: while nobody knows whether it has begun, the first that is open tells.
@@ -89,7 +95,7 @@ export async function settleGroup(context: TaskContext, task: TaskOf<'settle_gro
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'halted') return { kind: 'done' };
   const { halt, members } = state;
-  const open = members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
+  const open = openOf(state);
   const stopper = members.find((one) => one.requestId === halt.member?.requestId);
   const looked = stopper === undefined ? open : [stopper, ...open];
   const seen = await statusesOf(context, account, looked);

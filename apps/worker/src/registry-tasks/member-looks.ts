@@ -3,7 +3,7 @@ import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim, TaskOf } from '../lane.js';
-import { candidateOf, lookTenthLater, memberCommand, type TaskContext } from './context.js';
+import { candidateOf, keptInMemory, lookTenthLater, memberCommand, type TaskContext } from './context.js';
 import { oneOf, someOf } from './status.js';
 
 /** How soon members that are not settled are looked at again: a member's send may still be open. */
@@ -68,14 +68,8 @@ interface Missing {
   isProven: boolean;
 }
 
-const missing = new WeakMap<TaskContext, Map<string, Missing>>();
-
 /** Since when the registry says of a document that it does not know it. A process that begins anew asks anew. */
-function missingSince(context: TaskContext): Map<string, Missing> {
-  const since = missing.get(context) ?? new Map<string, Missing>();
-  missing.set(context, since);
-  return since;
-}
+const missingSince = keptInMemory(() => new Map<string, Missing>());
 
 function isAbsent(context: TaskContext, documentId: string): boolean {
   const nowMs = context.clock.monotonicMs();

@@ -15,7 +15,7 @@ import type { HandlerContext, TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { heldAlready } from '../inbound/held-already.js';
 import { callOnce, hear, type Checked, type Heard } from './attempt.js';
-import { bySystem, byRegistry, type TaskContext } from './context.js';
+import { bySystem, byRegistry, keptInMemory, type TaskContext } from './context.js';
 import { passGate } from './gate.js';
 import { passStop, passStopAgain, type JudgedAt } from './suspension-stop.js';
 
@@ -199,12 +199,11 @@ async function announce(
 }
 
 /** Digests of certificates and chains that are in the evidence, by the Buffer in which the client hands them out. */
-const kept = new WeakMap<TaskContext, WeakMap<Buffer, Promise<Sha256>>>();
+const digestsIn = keptInMemory(() => new WeakMap<Buffer, Promise<Sha256>>());
 
 /** Puts what is the same for many documents into the evidence once, until it changes. */
 function keepOnce(context: TaskContext, bytes: Buffer, mediaType: string): Promise<Sha256> {
-  const known = kept.get(context) ?? new WeakMap<Buffer, Promise<Sha256>>();
-  kept.set(context, known);
+  const known = digestsIn(context);
   const digest = known.get(bytes) ?? context.evidence.put(bytes, mediaType);
   known.set(bytes, digest);
   digest.catch(() => known.delete(bytes));

@@ -7,6 +7,7 @@ import type { Waiting } from '../document/hold.js';
 import type { Dependent } from '../document/planned-task.js';
 import type { DocumentState, ToSend } from '../document/state.js';
 import type { Uploading } from '../document/upload.js';
+import { endPayload } from '../group/halt.js';
 import type { GroupState, Member } from '../group/state.js';
 import type { PayloadOf, PlannedTask, TaskKind } from '../task/task.js';
 
@@ -162,14 +163,11 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
   }
 }
 
-/** What stands behind the halt of a group is ended. */
-function endOfRest(
-  { registration: { groupId, account }, halt }: Extract<GroupState, { phase: 'halted' }>,
-  { id, at }: Replanning,
-): PlannedTask {
-  const end = placed(groupId, { id, at })(halt.started ? 'settle_group' : 'conclude_members', `${account}/status`);
-  const inWork = halt.cause === 'ended_in_work' ? { inWork: true as const } : {};
-  return { ...end, payload: { groupId, account, haltedAt: at.toISOString(), ...inWork } };
+/** The task that ends the members behind the halt. */
+function endOfRest({ registration, halt }: Extract<GroupState, { phase: 'halted' }>, now: Replanning): PlannedTask {
+  const { groupId, account } = registration;
+  const end = placed(groupId, now)(halt.started ? 'settle_group' : 'conclude_members', `${account}/status`);
+  return { ...end, payload: endPayload(registration, halt, now.at) };
 }
 
 const stateOf = (members: MemberState[], { requestId }: Member): MemberState | undefined =>

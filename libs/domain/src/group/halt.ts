@@ -7,8 +7,19 @@ type HaltDetails = Pick<
   'member' | 'predecessor' | 'text' | 'attempt'
 >;
 
-/** What is halted by these was not started, as far as we know. */
-const NOT_STARTED: readonly HaltCause[] = ['start_refused', 'ended_by_person', 'ended_in_work'];
+/** A person ended it while nobody knew whether it has begun, or what is in work of it. */
+export const isEndedByPerson = (cause: HaltCause | null): boolean =>
+  cause === 'ended_by_person' || cause === 'ended_in_work';
+
+/** What the task is told that ends the members behind a halt. */
+export const endPayload = (
+  { groupId, account }: { groupId: string; account: string },
+  { cause }: { cause: HaltCause },
+  at: Date,
+): { groupId: string; account: string; haltedAt: string; inWork?: true } => ({
+  ...{ groupId, account, haltedAt: at.toISOString() },
+  ...(cause === 'ended_in_work' ? { inWork: true } : {}),
+});
 
 /**
  * Once it was started, the registry still works on what stands before the member that failed; else nothing of the group
@@ -16,7 +27,8 @@ const NOT_STARTED: readonly HaltCause[] = ['start_refused', 'ended_by_person', '
  */
 export function halted(state: RegisteredGroup, cause: HaltCause, details: HaltDetails): GroupEvent {
   const begun = state.phase === 'started' || state.phase === 'starting' || state.phase === 'unconfirmed';
-  const wasStarted = begun && !NOT_STARTED.includes(cause);
+  // As far as we know.
+  const wasStarted = begun && cause !== 'start_refused' && !isEndedByPerson(cause);
   const from = wasStarted && details.member !== undefined ? details.member.index + 1 : 0;
   const rest = state.members
     .filter((one, i) => i >= from && one.requestId !== details.member?.requestId && one.outcome === undefined)

@@ -12,6 +12,7 @@ import {
   type GroupRegistered,
   type StartEvent,
 } from './events.js';
+import { endPayload, isEndedByPerson } from './halt.js';
 import { CHECKS_TO_BELIEVE_A_NO } from './start.js';
 import { outcomeForDependents } from './state.js';
 
@@ -232,7 +233,7 @@ function look({ state, groupId }: Own, attempt: number, dueAt: Date): Reaction {
  * Where a person ended it, a start that lands late has its time first.
  */
 function endRest({ state: { account }, groupId, at, rules }: Own, halt: GroupHalted['data']): PlannedGroupTask {
-  const payload = { groupId, account, haltedAt: at.toISOString() };
+  const payload = endPayload({ groupId, account }, halt, at);
   if (halt.started)
     return {
       key: `settle_group:${groupId}:${halt.member?.requestId ?? 'none'}`,
@@ -241,13 +242,13 @@ function endRest({ state: { account }, groupId, at, rules }: Own, halt: GroupHal
       dueAt: later(at, rules.failedGraceMs + rules.statusPollMs),
       payload,
     };
-  const [inWork, ended] = [halt.cause === 'ended_in_work', halt.cause === 'ended_by_person'];
-  const grace = inWork || ended ? Math.max(rules.unknownGraceMs, rules.statusAfterSendMs) : rules.statusAfterSendMs;
+  const { unknownGraceMs, statusAfterSendMs } = rules;
+  const grace = isEndedByPerson(halt.cause) ? Math.max(unknownGraceMs, statusAfterSendMs) : statusAfterSendMs;
   return {
-    key: `conclude_members:${groupId}${inWork ? ':in-work' : ''}`,
+    key: `conclude_members:${groupId}${payload.inWork === true ? ':in-work' : ''}`,
     kind: 'conclude_members',
     lane: `${account}/status`,
     dueAt: hasWaited(halt) ? at : later(at, grace),
-    payload: inWork ? { ...payload, inWork } : payload,
+    payload,
   };
 }

@@ -1,4 +1,4 @@
-import type { GroupEvent, GroupHalted } from '#domain';
+import { isEndedByPerson, type GroupEvent, type GroupHalted } from '#domain';
 import { lapsedBy } from '../lapse-words.js';
 import { counted, unquoted } from '../wording.js';
 
@@ -51,7 +51,7 @@ const SENTENCES: SentenceOf = {
     `Start ${data.attempt} surely has not begun the group: ${counted(data.lookUps, 'look')}, the last after ` +
     `${data.sinceAttemptEndedMs} ms.`,
   GroupHalted: (data) => {
-    if (data.cause === 'ended_by_person' || data.cause === 'ended_in_work') return endedBy(data);
+    if (isEndedByPerson(data.cause)) return endedBy(data);
     const by = data.member ?? data.predecessor;
     const why = by === undefined ? unquoted(data.text ?? '') : `${by.commandId} ended ${by.outcome}`;
     return (

@@ -1,4 +1,4 @@
-import type { HaltCause } from '#domain';
+import { isEndedByPerson, type HaltCause } from '#domain';
 import { neverReached } from '#kernel';
 import { heldWords, metIn, type PlainWords } from '../document-outcomes/sentences.js';
 import { because } from '../wording.js';
@@ -97,7 +97,7 @@ function concluded(group: DescribedGroup): PlainWords {
 }
 
 function whatOfRest(halt: HaltCause, outcome: DescribedGroup['outcome']): string {
-  if (halt !== 'ended_by_person' && halt !== 'ended_in_work') return 'the documents after it were not processed';
+  if (!isEndedByPerson(halt)) return 'the documents after it were not processed';
   return `its ${outcome === 'partial' ? 'other ' : ''}documents count as not processed`;
 }
 

@@ -4,10 +4,12 @@ import { INBOUND_SAGA, inboundStream, reactToInboundEvent, type DocumentCommand,
 import type { VirtualClock } from '#kernel';
 import { migrate } from '#postgres';
 import { readModelSchemas } from '#read-models';
+import { databaseNow } from '#reconciliation';
 import type { DocumentLists, DocumentMetadata, NewDocuments } from '#registry-client';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
 import { rawOf, receiptXml } from '../../test/fake-registry.js';
 import { QueueHarness, type World } from '../../test/queue-harness.js';
 import {
@@ -231,6 +233,9 @@ describe('a list that two accounts read at the same time', () => {
     };
     const older = readingBy('older', 'processing');
     await older.answered;
+    // The row keeps milliseconds of the database's clock, which no test moves.
+    const begunAt = await databaseNow(db.pool);
+    await until('the next millisecond', async () => (await databaseNow(db.pool)) > begunAt);
     clock.advance(1_000);
     const newer = readingBy('newer', 'processed');
     newer.goOn();

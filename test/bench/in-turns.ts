@@ -4,7 +4,7 @@ import type { Clock } from '#kernel';
  * What so many operations took: those of a second, and CPU of this process alone for each. The engine's own work is in
  * another process.
  */
-export interface Measured {
+interface Measured {
   perSecond: number;
   cpuUs: number;
 }
@@ -20,7 +20,7 @@ export interface Compared {
   ofBare: number | undefined;
 }
 
-export type Work = (round: number) => Promise<void> | undefined;
+type Work = (round: number) => Promise<void> | undefined;
 export type Works = { own: Work; bare: Work | undefined; count: number };
 
 /** Each in its turn, so many rounds. The middle of the rounds counts. */

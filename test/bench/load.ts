@@ -6,7 +6,7 @@ export interface Arrival {
   xml: string;
 }
 
-export const PACKS = 100;
+const PACKS = 100;
 
 /**
  * Consignment and pack indexes of the `number`th arrival: 300 consignments of 500 arrivals each are there for every run

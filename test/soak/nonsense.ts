@@ -10,7 +10,7 @@ export interface DescribedRoute {
   body?: JsonSchema | undefined;
 }
 
-export interface JsonSchema {
+interface JsonSchema {
   $ref?: string;
   type?: string;
   enum?: unknown[];

@@ -20,7 +20,7 @@ export interface UnreadableFile {
 }
 
 /** Files that are looked at, those that changed last; more are not, and that is said. */
-export const MOST_FILES = 1_000;
+const MOST_FILES = 1_000;
 /** Names of files that are being written, by the habits of programs that copy. */
 const UNFINISHED = /^\.|\.(part|partial|tmp|temp|filepart|crdownload)$|~$/i;
 

@@ -15,7 +15,7 @@ import { checkedLane, type Lane, type TaskOf } from './lane.js';
 /** Work for whoever runs sagas: what is parked is tried again there, and nowhere else. */
 const SAGA_LANE = 'saga';
 
-export type SagaRunning = Omit<SagaOptions<never>, 'saga'>;
+type SagaRunning = Omit<SagaOptions<never>, 'saga'>;
 
 /** A saga with the state that only it knows. */
 interface RunnableSaga {

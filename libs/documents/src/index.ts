@@ -12,21 +12,13 @@ export { fitsRecord, MOST_NAMINGS, mustFitRecord } from './record-limits.js';
 export { documentReading } from './document-reading.js';
 export { checkDocument } from './check-document.js';
 export { validateDocument, type Validation } from './validate-document.js';
-export type { Problem } from './problems.js';
 export { splitDocument } from './split-document.js';
 export { withSessionUi } from './session-ui.js';
 export { buildDocument } from './build-document.js';
 export { readReceipt } from './read-receipt.js';
 export { CATALOGUE, documentTypeOf, type DocumentType } from './catalogue/catalogue.js';
 export type { ElementShape } from './schemas/schema-model.js';
-export {
-  isStandKnown,
-  obstaclesTo,
-  sequenceRowOf,
-  sequenceRuleOf,
-  type NextDocument,
-  type Obstacle,
-} from './catalogue/sequence.js';
+export { isStandKnown, obstaclesTo, sequenceRuleOf, type NextDocument, type Obstacle } from './catalogue/sequence.js';
 export {
   ANSWER_ABOUT_CONTAINER,
   CORRECTION_OF_DETAILS,
@@ -39,8 +31,6 @@ export { compareSets, type SetDifference } from './schemas/compare-sets.js';
 export { addSchemaSet, readSchemaDir, removeSchemaSet, schemaSetsIn } from './schemas/schema-dir.js';
 export { SchemaSet } from './schemas/schema-set.js';
 export { builtInSchemas, builtInSet, SchemaSets } from './schemas/schema-sets.js';
-export { noEventOf } from './epcis/business-step.js';
-export { eventIdOf } from './epcis/event-hash.js';
-export { eventsOf, leftOutOf, NAMESPACES, type ConcludedDocument } from './epcis/epcis-event.js';
+export { eventsOf, leftOutOf, type ConcludedDocument } from './epcis/epcis-event.js';
 export type { EpcisEvent } from './epcis/event-shape.js';
 export { epcisDocumentOf, type EpcisDocument, type ToldDocument } from './epcis/epcis-document.js';

@@ -18,7 +18,7 @@ export interface SimpleFact {
   meaning?: string;
 }
 
-export interface Occurs {
+interface Occurs {
   min: number;
   /** Infinity for n. */
   max: number;

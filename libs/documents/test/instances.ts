@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '#kernel';
-import type { DocumentTypeFact, ElementFact, Facts, GroupFact, PartFact, SimpleFact, UniqueFact } from './facts.js';
+import type { DocumentTypeFact, ElementFact, GroupFact, PartFact, SimpleFact, UniqueFact } from './facts.js';
 
 /** An element of a made-up document, with the fact that it follows. */
 export interface Instance {
@@ -147,7 +147,7 @@ const fits =
     text.length >= (length ?? minLength) && text.length <= (length ?? maxLength);
 
 /** A text that the type does not allow; undefined when it allows every text. */
-export function wrongTextFor(type: SimpleFact): string | undefined {
+function wrongTextFor(type: SimpleFact): string | undefined {
   if (type.noBlankEnds === true) return ' outer blank';
   if (type.oneOf !== undefined || type.pattern !== undefined) return 'none of these';
   switch (type.base) {
@@ -298,10 +298,3 @@ function spoiledAt(
   const below = spoiledAt(one.children[at] as Instance, rest, spoil);
   return below && { action: { ...one, children: one.children.with(at, below.action) }, name: below.name };
 }
-
-/** The type's facts. */
-export const typeFact = ({ types }: Facts, docType: number): DocumentTypeFact => {
-  const type = types.find((one) => one.docType === docType);
-  if (type === undefined) throw new Error(`no facts of document type ${docType}`);
-  return type;
-};

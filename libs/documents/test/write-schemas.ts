@@ -3,7 +3,7 @@ import type { AttributeFact, DocumentTypeFact, ElementFact, Facts, PartFact, Sim
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n';
 const OPEN = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" elementFormDefault="qualified">';
 
-export const ROOT_FILE = 'documents.xsd';
+const ROOT_FILE = 'documents.xsd';
 const TYPES_FILE = 'types.xsd';
 
 /** Name of the file that holds a type of the set. */

@@ -5,7 +5,7 @@ import { newEvent, newStream } from './contract-events.js';
 import type { AppendResult, EventStore, ExpectedVersion } from './port.js';
 
 /** The port in memory and in few lines: what an append must answer, by a list of ids per stream. */
-export class ModelLog {
+class ModelLog {
   readonly streams = new Map<string, string[]>();
   /** Version by id of the events that came with `any`. */
   private readonly ofAny = new Map<string, Map<string, number>>();

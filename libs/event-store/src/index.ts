@@ -10,13 +10,7 @@ export { newEvent, type Says } from './new-event.js';
 export * from './schema.js';
 export * from './actor.js';
 export * from './limits.js';
-export {
-  INSTALLATION_BEGUN,
-  INSTALLATION_STREAM,
-  holdsEvents,
-  settleLog,
-  type InstallationBegun,
-} from './settle-log.js';
+export { INSTALLATION_STREAM, holdsEvents, settleLog } from './settle-log.js';
 export { openEventStore, openEventStoreDb } from './open-event-store.js';
 export { readStored, readStoredStreams, storedHeads, strayEvents, type StoredEvent } from './stored.js';
 export { PostgresEventStore } from './postgres.js';

@@ -10,7 +10,7 @@ export const INSTALLATION_STREAM = 'installation';
 export const INSTALLATION_BEGUN = 'InstallationBegun';
 
 /** The id is the namespace of every request_id: with it and the command ids they can be checked from the log alone. */
-export interface InstallationBegun {
+interface InstallationBegun {
   installationId: string;
 }
 

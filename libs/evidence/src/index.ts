@@ -6,4 +6,4 @@
  */
 export * from './port.js';
 export * from './postgres-evidence-store.js';
-export { checkAllStored, checkStored, type StoredChecked } from './check-stored.js';
+export { checkAllStored, checkStored } from './check-stored.js';

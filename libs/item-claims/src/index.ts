@@ -6,4 +6,4 @@
  */
 export * from './schema.js';
 export { stuckAmong } from './waits.js';
-export { catchUpItemClaims, ITEM_CLAIMS, runItemClaims, type ItemClaimsOptions } from './subscription.js';
+export { catchUpItemClaims, runItemClaims } from './subscription.js';

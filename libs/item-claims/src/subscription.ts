@@ -19,7 +19,7 @@ import { openAmong, readPage, type ClaimEvent, type ItemClaimsParts } from './re
 export type ItemClaimsOptions = ItemClaimsParts & Omit<SubscriptionOptions, 'name' | 'filter' | 'handle'>;
 
 /** Also the name of its checkpoint. */
-export const ITEM_CLAIMS = 'item-claims';
+const ITEM_CLAIMS = 'item-claims';
 
 const TYPES: (DocumentEvent | GroupEvent | InboundEvent | ContainerEvent)['type'][] = [
   ...(['DocumentRegistered', 'DocumentWaiting', 'DocumentReleased', 'DocumentConcluded', 'ConclusionRevised'] as const),

@@ -51,7 +51,7 @@ const MOST_ROUNDS = 100;
 
 /** The id under which the registry takes a document. */
 export const registryIdOf = (id: string): string => `registry ${id}`;
-export const reference = (id: string) => ({ commandId: `command ${id}`, requestId: id });
+const reference = (id: string) => ({ commandId: `command ${id}`, requestId: id });
 
 /** A log, the subscription, and what a worker does with its tasks: by the domain's own decisions, in this process. */
 export class ItemWorld {

@@ -6,14 +6,7 @@
  * unparsed.spec.ts.
  */
 export * from './pool.js';
-export {
-  asLongJob,
-  LONG_JOBS,
-  nameTransaction,
-  TRANSACTION_LIMIT_MS,
-  transactionError,
-  TransactionTooLong,
-} from './transaction-limit.js';
+export { asLongJob, nameTransaction, transactionError } from './transaction-limit.js';
 export { arrayText } from './array-text.js';
 export { reachByLevels } from './levels.js';
 export { copyLines, copyText } from './copy-rows.js';

@@ -74,7 +74,7 @@ type Shaped<F extends Fields> = { [Name in Exclude<keyof F, OptionalNames<F>>]: 
 };
 
 /** What a shape reads. */
-export type Infer<S> = S extends Shape<infer T> ? T : never;
+type Infer<S> = S extends Shape<infer T> ? T : never;
 export type { Infer as infer };
 
 const ofType = <T>(is: (value: unknown) => value is T, what: string) => {

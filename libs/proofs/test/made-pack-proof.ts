@@ -147,7 +147,7 @@ interface Tree {
 const sortText = ({ item, position, ordinal }: MadeRow): string =>
   [item.length === 27 ? 'a' : 'b', itemDigits(item), item, String(position).padStart(12, '0'), ordinal].join('/');
 
-export const saysOf = ({ docType }: MadeRow): string =>
+const saysOf = ({ docType }: MadeRow): string =>
   MOVEMENT_FIELDS.map((name) => (name === 'doc_type' ? String(docType) : '')).join('\t');
 
 async function treeOf({ from, to, rows: told, closings: ends = [] }: MadeSegment): Promise<Tree> {

@@ -42,7 +42,7 @@ export interface MadeProof {
   witness: string;
 }
 
-export const STREAM = 'document-1';
+const STREAM = 'document-1';
 const ORIGIN = 'pedigree.example/log';
 const AT = new Date('2026-03-01T10:00:00.000Z');
 

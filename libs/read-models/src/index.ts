@@ -23,13 +23,13 @@ export { groupDetailOf } from './groups/query.js';
 export { inboundDetailOf, inboundRow, receiptWithErrors } from './inbound-documents/detail.js';
 export { notificationOf } from './inbound-documents/query.js';
 export { caseDetailOf } from './cases/query.js';
-export { accountHolds, accountStanding, type AccountStanding } from './accounts/standing.js';
+export { accountStanding, type AccountStanding } from './accounts/standing.js';
 export { orphans, type Orphan } from './orphans/query.js';
 export * from './phases.js';
 export * as shapes from './shapes.js';
 export { foreignCursor } from './list-page.js';
 export { PAGE_BOUNDS, withinBytes } from './page-bounds.js';
-export { afterHold, documentDetail, documentSummary, itemHold, outcomeCounts } from './document-outcomes/shape.js';
+export { documentDetail, documentSummary, outcomeCounts } from './document-outcomes/shape.js';
 export { groupDetail, groupSummary } from './groups/shape.js';
 export * from './inbound-documents/shape.js';
 export {
@@ -40,10 +40,9 @@ export {
 export { containerContent, containerHistory, packHistory, packState } from './sgtin-history/shape.js';
 export { inboundOrder } from './sgtin-history/inbound-movements.js';
 export { packReadFrom } from './sgtin-history/query.js';
-export { foldState, type FoldedRow, type ItemState } from './sgtin-history/state.js';
+export { foldState, type FoldedRow } from './sgtin-history/state.js';
 export { IN_OUR_NAME } from './sgtin-history/row.js';
 export { namedOperations, type RecallableMovement } from './sgtin-history/recalls.js';
-export { walkContainment, type ContainmentChange, type Containments } from './sgtin-history/containment.js';
 export {
   nearToAnswer,
   nearToSend,
@@ -60,7 +59,6 @@ export {
   packSummary,
   seriesFile,
   seriesSourcePage,
-  stockLine,
   stockPage,
 } from './pack-state/shape.js';
 export { mockRecallOf, mockRecallStreams } from './pack-reports/mock-recalls.js';
@@ -68,10 +66,8 @@ export {
   expiringPacksShape,
   mockRecallDetail,
   mockRecallPage,
-  mockRecallShape,
   overdueTransfersShape,
   SHELF_PARTS,
-  tracedSeriesShape,
   TRANSFER_DIRECTIONS,
   unmovedPacksShape,
 } from './pack-reports/shape.js';
@@ -85,14 +81,13 @@ export { historyOf } from './outbox/history.js';
 export { wholeStream } from './document-timeline/whole-stream.js';
 export { conclusionItems, type OutcomeItem } from './outbox/items.js';
 export { itemWarnings, toldWarnings } from './outbox/item-warnings.js';
-export { accessLogProjection, accessRowOf } from './access-log/projection.js';
+export { accessLogProjection } from './access-log/projection.js';
 export { accessEntryOf } from './access-log/query.js';
-export { ACCESS_KINDS, type AccessKind } from './access-log/row.js';
-export { OVERRIDE_KINDS, OVERRIDES } from './access-log/override-kinds.js';
+export { ACCESS_KINDS } from './access-log/row.js';
+export { OVERRIDE_KINDS } from './access-log/override-kinds.js';
 export { accessEntry, overridesShape } from './access-log/shape.js';
 export { digestsIn } from './document-timeline/timeline.js';
 export { caseFigures } from './cases/query.js';
-export { foldCase } from './cases/fold.js';
 export { casesProjection } from './cases/projection.js';
 export { RECONCILIATION_CASE, type CaseRow } from './cases/row.js';
 export { caseDetail, caseSummary } from './cases/shape.js';
@@ -104,16 +99,12 @@ export { suspendedListFigures, suspensionDetailOf } from './suspensions/query.js
 export { RECENT_DAYS, suspensionQuestions } from './suspensions/questions.js';
 export { suspensionsProjection } from './suspensions/projection.js';
 export {
-  placeReply,
-  productSeries,
   suspendedListPage,
-  suspendedListVersion,
   suspensionAfterAction,
   suspensionAnswer,
   suspensionDetail,
   suspensionPage,
   suspensionReply,
-  suspensionSummary,
 } from './suspensions/shape.js';
 export { conclusionsOf } from './outbox/parts.js';
 export {

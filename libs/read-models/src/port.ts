@@ -129,7 +129,7 @@ export type SuspensionAnswer = Shown<typeof suspensionAnswer>;
 /** A pack as it stands now, and how many stand alike (read model `pack-state`). */
 export type PackSummary = Shown<typeof packSummary>;
 /** `knownAt`: up to there the log is in a page. */
-export type PackPage = Page<PackSummary> & { knownAt: string };
+type PackPage = Page<PackSummary> & { knownAt: string };
 export type StockLine = Shown<typeof stockLine>;
 export type Stock = Shown<typeof stockPage>;
 /** The document that told something. */

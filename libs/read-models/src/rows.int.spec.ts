@@ -10,7 +10,7 @@ type Colour = 'red' | 'green';
 
 /** Held by the compiler: a directive that finds no error is one. */
 @Entity('not_a_table')
-export class Checked {
+class Checked {
   @column('text') colour!: Colour;
   @column('text', { nullable: true }) note!: string | null;
   @column('bigint', { nullable: true, insert: false }) end?: bigint | null;

@@ -13,32 +13,22 @@
 export * from './cases/case-log.js';
 export { casesAreRead } from './runs/caught-up.js';
 export { closeRemedies } from './cases/close-remedies.js';
-export { openDocumentCases, type DocumentCasesOptions } from './cases/document-cases.js';
+export { openDocumentCases } from './cases/document-cases.js';
 export { strangersTo } from './cases/items-of-case.js';
 export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';
 export { EARLIER_RECORD, NO_CASES, openPackCases, UNCONFIRMED } from './cases/pack-cases.js';
 export { isItemsFile } from './cases/item-files.js';
-export type { PackCasesOptions } from './cases/pack-opening.js';
 export { FINDING_COLUMNS } from './comparison/compare-buckets.js';
-export {
-  openComparison,
-  resultOf,
-  runComparison,
-  type ComparisonRequest,
-  type ComparisonResult,
-} from './comparison/run-comparison.js';
+export { openComparison, resultOf, runComparison, type ComparisonResult } from './comparison/run-comparison.js';
 export {
   byOtherRules,
   hasOtherRules,
   inputsDigest,
   NAMED_ONLY,
   readRun,
-  readRunToDo,
-  RUN_FILE,
   type RunRecord,
 } from './comparison/run-record.js';
 export { comparisonSettings, type ComparisonSettings } from './comparison/settings.js';
-export { writeDocumentSide, type DocumentSideRequest } from './document-side/write-documents.js';
 export * from './documents/compare.js';
 export * from './documents/finding.js';
 export * from './fetches/export-order.js';
@@ -53,7 +43,7 @@ export * from './fetches/schema.js';
 export * from './fetches/registry-side.js';
 export * from './fetches/walk.js';
 export * from './fetches/ways.js';
-export { checkZip, unzipOne, ZipFault, type ZippedFile } from './fetches/zip.js';
+export { checkZip, ZipFault } from './fetches/zip.js';
 export * from './registry-lists/schema.js';
 export { listsUnread } from './registry-lists/unread.js';
 export { readFindings, removeFindings } from './runs/findings.js';
@@ -69,8 +59,8 @@ export {
 export { html } from './reports/html.js';
 export { SAID, saidOf } from './reports/saying.js';
 export { page, tableOf } from './reports/page.js';
-export { readRunFacts, type RunFacts, type RunFactsOptions } from './reports/run-facts.js';
-export { runReport, type RunLogged, type RunReport } from './reports/run-report.js';
+export { readRunFacts } from './reports/run-facts.js';
+export { runReport, type RunLogged } from './reports/run-report.js';
 export * from './runs/asked-run.js';
 export * from './runs/file-run.js';
 export * from './runs/incremental-limits.js';
@@ -79,16 +69,16 @@ export { newestTick, tickRunId, timetableOf, type Timetable } from './runs/ticks
 export * from './runs/pack-run.js';
 export { OVERRIDES, RULES } from './comparison/rules.js';
 export * from './runs/query.js';
-export { removeRunFiles, type FilesRemoval } from './runs/remove-files.js';
+export { removeRunFiles } from './runs/remove-files.js';
 export * from './runs/request.js';
 export * from './runs/run-folder.js';
 export { runLock, whileLocked } from './runs/run-lock.js';
 export * from './runs/run.js';
 export * from './runs/schedule.js';
 export { momentOfUpload, uploadedName } from './runs/uploaded-name.js';
-export { importSnapshot, MOST_REFUSED, type SnapshotRequest } from './snapshots/import.js';
-export { importFile, snapshotFolder, snapshotOfFile, type FileAsked } from './snapshots/of-file.js';
-export { inspectFile, type Proposal } from './snapshots/inspect.js';
+export { importSnapshot } from './snapshots/import.js';
+export { importFile, snapshotFolder, snapshotOfFile } from './snapshots/of-file.js';
+export { inspectFile } from './snapshots/inspect.js';
 export { canonicalRow } from './snapshots/buckets.js';
 export { columnsOf, KINDS, type SnapshotKind } from './snapshots/kinds.js';
 export {

@@ -18,8 +18,8 @@ import { writeFinishedRun, type FoundItem } from './finished-run.js';
 import { inOrder } from './in-order.js';
 import { daysBefore } from './world.js';
 
-export const ACTOR = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
-export const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
+const ACTOR = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
+const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 export const pack = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
 const NOW = new Date(daysBefore(-30));
 

@@ -45,7 +45,7 @@ import {
 } from './world.js';
 
 /** A finding that the world was made to have. */
-export interface ExpectedFinding {
+interface ExpectedFinding {
   item: string;
   code: string;
   severity: string;
@@ -66,7 +66,7 @@ export interface PlantedWorld {
   storyOf: Map<string, string>;
 }
 
-export interface DocumentRow {
+interface DocumentRow {
   item: string;
   standing: string;
   document: string;

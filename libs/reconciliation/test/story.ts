@@ -2,7 +2,7 @@ import { checkDigitOf } from '#kernel';
 import { daysBefore, type DisposalRow, type RecordRow, type RegistryRow, type StockRow } from './world.js';
 
 /** What a story says of its pack, beside what a pack on the shelf says. Null: the side has no row. */
-export interface Telling {
+interface Telling {
   stock?: Partial<StockRow> | null;
   record?: Partial<RecordRow> | null;
   registry?: Partial<RegistryRow> | null;
@@ -19,7 +19,7 @@ export interface Telling {
 
 /** What a case puts a finding down to. */
 export type CauseKind = 'document' | 'container' | 'series';
-export type Severity = 'critical' | 'warning' | 'information';
+type Severity = 'critical' | 'warning' | 'information';
 
 export type Finds = [code: string, severity: Severity, cause: CauseKind];
 

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
 /** What a refusal says of the account. `passing`: nothing; it is asked again, or is the document's. */
-export const REFUSAL_MEANINGS = ['signature', 'certificate', 'rights', 'blocked', 'sign_in', 'passing'] as const;
-export type RefusalMeaning = (typeof REFUSAL_MEANINGS)[number];
+const REFUSAL_MEANINGS = ['signature', 'certificate', 'rights', 'blocked', 'sign_in', 'passing'] as const;
+type RefusalMeaning = (typeof REFUSAL_MEANINGS)[number];
 
 /**
  * Operations by which an account changes something at the registry, and those by which it signs in: only what they are
  * answered may pause it.
  */
-export const JUDGED_OPERATIONS = [
+const JUDGED_OPERATIONS = [
   'send',
   'send_large',
   'upload_part',

@@ -7,7 +7,7 @@
  */
 export * from './port.js';
 export * from './profile.js';
-export { OPERATIONS, type FieldName, type OperationName } from './profile-names.js';
+export { OPERATIONS } from './profile-names.js';
 export * from './account-refusals.js';
 export * from './accounts.js';
 export * from './registry-dates.js';

@@ -19,7 +19,7 @@ export interface Account {
 export type SignerConfig =
   Pkcs12SignerConfig | CommandSignerConfig | HttpSignerConfig | { kind: 'password'; password: string };
 
-export interface Pkcs12SignerConfig {
+interface Pkcs12SignerConfig {
   kind: 'pkcs12';
   file: string;
   password: string;

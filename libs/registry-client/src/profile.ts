@@ -229,7 +229,6 @@ const profileShape = z.strictObject({
 
 /** All that the interface leaves open, as data (principles 6.1). */
 export type Profile = z.infer<typeof profileShape>;
-export type Operation = z.infer<typeof operation>;
 
 /** Part of a profile, to any depth. */
 export type ProfileOverrides = JsonObject;

@@ -5,4 +5,4 @@
 export { addressOf, PROGRAM_ROLES, ROLES, type Role } from './roles.js';
 export { TABLE_RIGHTS } from './table-rights.js';
 export { compareRights, type RightsFinding } from './compare-rights.js';
-export { grantRights, inUse, type GrantOptions } from './grant-rights.js';
+export { grantRights, inUse } from './grant-rights.js';

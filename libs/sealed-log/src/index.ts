@@ -4,7 +4,6 @@
  * The auditor alone writes the tables; whoever proves reads them. Proven in: cached-tiles.spec.ts; proofs of streams in
  * apps/auditor/src/proof, of answers in apps/cli/src/answers.
  */
-export type { ProofSource } from './best-checkpoint.js';
 export * from './break-table.js';
 export { cachedTiles } from './cached-tiles.js';
 export * from './checkpoints.js';

@@ -17,8 +17,6 @@ export {
   writeNextSegment,
   type Segment,
   type SegmentParts,
-  type StatesRequest,
-  type SweepFinding,
 } from './segments.js';
 export { proveInSegment, rootNextSegment, sealNextSegment } from './seal.js';
 export { FOLD, readStates, STATE_COLUMNS, STATES_FILE, type States } from './fold/state.js';

@@ -12,33 +12,14 @@ export { refuseCursorsAhead } from './cursors-ahead.js';
 export { dependentsOf } from './dependents.js';
 export { SubscriptionWatch, type FailingSubscription, type Standing } from './subscription-watch.js';
 export type { NewDependent } from './fold.js';
-export {
-  catchUp,
-  runSubscription,
-  type CatchUpOptions,
-  type Followed,
-  type SubscriptionOptions,
-  type SubscriptionTrouble,
-} from './runner.js';
+export { catchUp, runSubscription, type CatchUpOptions, type Followed, type SubscriptionOptions } from './runner.js';
 export { parkedFigures, parkedInstances, type ParkedInstance } from './parked.js';
 export { retryParked, type RetryParts } from './retry-parked.js';
 export { catchUpSaga, runSaga, sagaCheckpoint, type ParkingNews, type SagaOptions } from './saga.js';
-export {
-  catchUpProjection,
-  projectionCheckpoint,
-  runProjection,
-  type Projection,
-  type RowRemoval,
-} from './projection.js';
-export { discardRebuild, rebuildBeside, type RebuildOptions, type Rebuilt } from './rebuild/rebuild-beside.js';
-export {
-  compareBeside,
-  type CompareOptions,
-  type ComparePlace,
-  type Compared,
-  type RowDifference,
-} from './compare/compare-beside.js';
-export { copySchemaOf, unfinishedCopies, type UnfinishedCopy } from './rebuild/copy-schema.js';
+export { catchUpProjection, projectionCheckpoint, runProjection, type Projection } from './projection.js';
+export { discardRebuild, rebuildBeside } from './rebuild/rebuild-beside.js';
+export { compareBeside, type ComparePlace, type Compared, type RowDifference } from './compare/compare-beside.js';
+export { copySchemaOf, unfinishedCopies } from './rebuild/copy-schema.js';
 export { olderRowsOf, type OlderRows } from './rebuild/older-rows.js';
 export type { RebuildProgress } from './rebuild/estimate.js';
 export type { AlongSwitch } from './rebuild/switch-over.js';

@@ -11,6 +11,5 @@ export * from './postgres-task-queue.js';
 export { refuseUnfit } from './task-limits.js';
 export * from './lane-runner.js';
 export * from './stored-payload.js';
-export type { CallBudgetsOptions } from './budget-options.js';
 export * from './call-budgets.js';
 export * from './interval-text.js';

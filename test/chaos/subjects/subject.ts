@@ -12,7 +12,7 @@ export type WantedOutcome = DocumentOutcome | 'any';
  * How the ERP must be answered. `taken`: acknowledged, and concluded so. `refused`: told why, by HTTP at once or by a
  * dead letter.
  */
-export type Expectation = { kind: 'taken'; outcome: WantedOutcome } | { kind: 'refused'; code: string };
+type Expectation = { kind: 'taken'; outcome: WantedOutcome } | { kind: 'refused'; code: string };
 
 /** One message of the ERP. */
 export interface Message {

@@ -77,8 +77,7 @@ function isSameStatus(pack: PackTruth, told: string | null, wasFreed: boolean): 
 }
 
 /** Ours, or on its way to us: then documents have told all of it. */
-export const concernsUs = ({ owner, transfer }: PackTruth): boolean =>
-  owner === 'own' || OWNERS[transfer?.to ?? ''] === 'own';
+const concernsUs = ({ owner, transfer }: PackTruth): boolean => owner === 'own' || OWNERS[transfer?.to ?? ''] === 'own';
 
 /** What a supplier packs at his place he tells nobody. */
 const isContainerTold = (pack: PackTruth): boolean => concernsUs(pack) || pack.owner === 'customer-a';

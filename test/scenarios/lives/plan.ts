@@ -3,7 +3,7 @@
  * pack. It takes those that fit when it comes to it, so any part of a plan is a plan too, and a failure can be shrunk.
  */
 
-export const DEEDS = [
+const DEEDS = [
   // Ours.
   'pack',
   'append',

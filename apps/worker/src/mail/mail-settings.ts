@@ -4,7 +4,7 @@ import { readSecretFile } from '#secret-files';
 import { readVariable } from '#service';
 
 /** `starttls`: the connection must become a TLS one before anything is said. `tls`: it is one from the first byte. */
-export const MAIL_TLS = ['starttls', 'tls', 'none'] as const;
+const MAIL_TLS = ['starttls', 'tls', 'none'] as const;
 
 const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+$/;
 const address = z.string().regex(ADDRESS, 'must be an address such as quality@example.org');

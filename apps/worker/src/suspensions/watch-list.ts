@@ -64,7 +64,7 @@ export const suspensionWatchLanes = (context: SuspendedListContext, accounts: st
 const WAYS = ['suspended', 'decisions'] as const;
 
 /** Begins readings when they are due, and takes over what was read whole. It never fails for good. */
-export async function watchList(context: SuspendedListContext, account: string): Promise<TaskResult> {
+async function watchList(context: SuspendedListContext, account: string): Promise<TaskResult> {
   if (context.suspendedListEveryMs === 0) return { kind: 'retry', delayMs: IDLE_LOOK_MS, countsAsAttempt: false };
   const looks: { delayMs: number; error?: string }[] = [];
   for (const way of WAYS) looks.push(await lookAfter(context, account, way));

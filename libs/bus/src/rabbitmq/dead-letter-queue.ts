@@ -6,7 +6,7 @@ import type { Publisher } from './publisher.js';
 import type { BusNames } from './topology.js';
 
 /** Most letters that are looked at for one. */
-export const MOST_LETTERS = 10_000;
+const MOST_LETTERS = 10_000;
 
 /**
  * Looks into the dead-letter queue: a queue can only be read by taking from it, so letters are got one by one on a

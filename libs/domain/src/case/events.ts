@@ -33,7 +33,7 @@ export interface CaseRun {
 }
 
 /** Rows of the file of items of a run's folder, from 0, `to` exclusive; without a file numbers of findings. */
-export interface CaseRows {
+interface CaseRows {
   file?: string;
   from: number;
   to: number;

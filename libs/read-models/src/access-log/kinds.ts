@@ -12,7 +12,7 @@ import { defined, type JsonObject } from '#kernel';
 import type { AccessKind } from './row.js';
 
 /** What the log of access says of an event: what it was done to, and what else is worth a line. */
-export interface Told {
+interface Told {
   kind: AccessKind;
   objects: string[];
   details: JsonObject;

@@ -57,7 +57,7 @@ export function sentenceOfCaseEvent(recorded: RecordedEvent): string {
 }
 
 /** Who ended a case, and by what. */
-export function endWords(end: CaseEnd): string {
+function endWords(end: CaseEnd): string {
   switch (end.kind) {
     case 'person':
       return `by a person, ${end.resolution.replaceAll('_', ' ')}: ${end.note}`;

@@ -61,7 +61,7 @@ const runOf = ({ run, findingsSha256, rows }: CaseSighting) => ({
 const isOverdue = ({ phase, dueAt }: CaseRow, now: Date): boolean =>
   (phase === 'open' || phase === 'acknowledged') && dueAt < now;
 
-export function caseSummaryOf(row: CaseRow, now: Date): CaseSummary {
+function caseSummaryOf(row: CaseRow, now: Date): CaseSummary {
   const { caseId, code, severity, phase, causeKind, itemCount, runsSeen, position, state } = row;
   return {
     ...{ caseId, code, severity, state: phase, ...wordsForCase(state), cause: causeKind },

@@ -4,7 +4,7 @@ import { timeline } from '../document-timeline/shape.js';
 import { instant, position, sha256, whole, words } from '../shapes.js';
 
 export const caseSeverity = z.enum(CASE_SEVERITIES);
-export const caseState = z.enum(CASE_PHASES);
+const caseState = z.enum(CASE_PHASES);
 export const caseResolution = z.enum(CASE_RESOLUTIONS);
 export const caseCauseKind = z.enum(['document', 'container', 'series', 'part']);
 

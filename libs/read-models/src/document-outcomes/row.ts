@@ -55,7 +55,7 @@ export const DOCUMENT_OUTCOME = new Table(DocumentOutcomeRow);
 
 /** A document without an outcome: what the list is read by where a phase is asked for. */
 @Entity('document_open')
-export class DocumentOpenRow {
+class DocumentOpenRow {
   @column('bigint', { primary: true }) registeredPosition!: bigint;
   @column('timestamptz', { update: false }) registeredAt!: Date;
   @column('text') phase!: DocumentPhase;

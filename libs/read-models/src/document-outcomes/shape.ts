@@ -42,7 +42,7 @@ export const itemHold = z.strictObject({
 });
 
 /** A pack whose known state forbids a document. */
-export const gatePack = z.strictObject({
+const gatePack = z.strictObject({
   item: z.string().describe('SGTIN or SSCC.'),
   reasons: z.array(z.enum(GATE_REASONS)),
   status: z.string().optional(),
@@ -112,7 +112,7 @@ export const personHold = z.strictObject({
 });
 
 /** What keeps a member of a group from being sent. */
-export const groupHold = z.strictObject({
+const groupHold = z.strictObject({
   kind: z.literal('group').describe('group: its turn in its group has not come.'),
   since: instant,
   for: requestId.describe('The group: /v1/groups/{groupId}.'),

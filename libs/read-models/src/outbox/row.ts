@@ -20,7 +20,7 @@ export const OUTCOME = new Table(OutcomeRow);
 
 /** Up to which position old outcomes were removed, in one row. */
 @Entity('outcome_removed')
-export class OutcomeRemovedRow {
+class OutcomeRemovedRow {
   @column('boolean', { primary: true, insert: false }) single!: boolean;
   @column('bigint') upTo!: bigint;
 }

@@ -46,7 +46,7 @@ export async function checkPacks(db: Queryable, query: CheckOnDay, types: PackTy
 const unread = (code: string, reason: Reason): PackCheck => ({ code, answer: 'unknown', reasons: [reason] });
 
 /** The answer about one pack, by what we know of it. Pure. */
-export function checkOf(
+function checkOf(
   pack: PackSummary | undefined,
   query: Pick<CheckOnDay, 'purpose' | 'place' | 'day'> & {
     /** Containers at the place, or on their way to it, of which nobody told what is in them. */

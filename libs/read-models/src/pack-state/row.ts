@@ -66,7 +66,7 @@ export const PACK_STAY = new Table(PackStayRow);
 
 /** A document that moved all that a place held. */
 @Entity('place_move')
-export class PlaceMoveRow {
+class PlaceMoveRow {
   @column('bigint', { primary: true }) position!: bigint;
   @column('text', { primary: true }) place!: string;
 }
@@ -75,7 +75,7 @@ export const PLACE_MOVE = new Table(PlaceMoveRow);
 
 /** What a document says of series and expiry. */
 @Entity('series_told')
-export class SeriesToldRow {
+class SeriesToldRow {
   @column('bigint', { primary: true }) position!: bigint;
   @column('integer', { primary: true }) ordinal!: number;
   /** A pack, a container with what it holds, or empty: all that the document names. */

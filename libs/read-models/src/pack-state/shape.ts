@@ -44,7 +44,7 @@ export const stockPage = z.strictObject({
 });
 
 export const CHECK_PURPOSES = ['receive', 'pick', 'ship', 'return', 'sell'] as const;
-export const CHECK_REASONS = [
+const CHECK_REASONS = [
   'not_readable',
   'is_container',
   'not_in_record',

@@ -41,7 +41,7 @@ export interface ReadEvidence {
 }
 
 /** What a document did to some of its items. */
-export type MovementEffect = Omit<MovementEffectRow, 'knownFrom' | 'effect'>;
+type MovementEffect = Omit<MovementEffectRow, 'knownFrom' | 'effect'>;
 
 /** Everything one conclusion writes. `effect` is the index of the item's effect in `effects`. */
 export interface Movements {

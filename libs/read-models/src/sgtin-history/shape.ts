@@ -53,7 +53,7 @@ const fact = (what: string) => z.strictObject({ value: z.string(), told_by: told
 /** What of a pack may be known or not. */
 export const PACK_FACTS = ['status', 'place', 'owner', 'holder', 'series', 'expiry', 'funding'] as const;
 
-export const lifeFinding = z.strictObject({
+const lifeFinding = z.strictObject({
   kind: z.enum([...CONTAINMENT_FINDINGS, ...STATE_FINDINGS]),
   sentence: z.string(),
   known_at: position,
@@ -99,7 +99,7 @@ export const packState = z.strictObject({
 export const tellingDocument = toldBy.omit({ item: true, through: true });
 
 /** Why the content of a container is not known. */
-export const unknownContent = z.strictObject({
+const unknownContent = z.strictObject({
   standing: z
     .enum(['not_asked', 'being_asked', 'given_up'])
     .describe('not_asked: no incoming document named it, or asking is switched off or limited.'),

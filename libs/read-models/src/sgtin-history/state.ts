@@ -15,14 +15,14 @@ export interface Fact<T = string> {
 }
 
 /** Goods between two sides: places or system ids. `reverse`: the receiver has them, and the shipper is to confirm. */
-export interface TransferUnderWay {
+interface TransferUnderWay {
   from: string;
   to: string;
   order: 'direct' | 'reverse';
 }
 
 /** A movement of which it cannot be told whether it happened, and what it would have changed. */
-export interface Doubt {
+interface Doubt {
   parts: DoubtfulPart[];
   why: string | undefined;
   by: LivedRow;
@@ -128,10 +128,10 @@ function statusTold(row: FoldedRow, { status }: ItemState): string | null {
   return row.status === null && row.recalled === undefined ? null : (status?.value ?? null);
 }
 
-export const UNKNOWN: ItemState = { doubts: [], findings: [] };
+const UNKNOWN: ItemState = { doubts: [], findings: [] };
 
 /** The state after one more movement. */
-export function evolveState(
+function evolveState(
   before: ItemState,
   row: LivedRow,
   { gtin, types }: { gtin: string | undefined; types: StateKnowledge },

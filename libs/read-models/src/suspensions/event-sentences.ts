@@ -44,6 +44,6 @@ const sum = (places: PlaceReply[], of: Exclude<keyof PlaceReply, 'place'>): numb
   places.reduce((all, one) => all + one[of], 0);
 
 /** What a reply says, over all places. */
-export const replyWords = (places: PlaceReply[]): string =>
+const replyWords = (places: PlaceReply[]): string =>
   `${sum(places, 'found')} found, ${sum(places, 'quarantined')} quarantined, ${sum(places, 'shipped')} shipped, ` +
   `${sum(places, 'returned')} returned, at ${places.length} places`;

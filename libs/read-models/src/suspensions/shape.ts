@@ -5,8 +5,8 @@ import { timeline } from '../document-timeline/shape.js';
 import { instant, pageShape, position, sha256, whole } from '../shapes.js';
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
-export const productSeries = z.strictObject({ gtin: z.string(), series: z.string() });
-export const placeReply = z.strictObject({
+const productSeries = z.strictObject({ gtin: z.string(), series: z.string() });
+const placeReply = z.strictObject({
   place: z.string(),
   found: whole,
   quarantined: whole,

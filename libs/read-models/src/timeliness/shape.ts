@@ -11,7 +11,7 @@ export const calendarName = z.strictObject({
 });
 
 /** By what a document is due. */
-export const dueBy = z
+const dueBy = z
   .strictObject({ clause: z.string(), edition: z.string(), calendar: calendarName })
   .describe('The clause that sets the deadline, with its edition, and the calendar that says so.');
 

@@ -126,7 +126,7 @@ const REFUSED = `NOT (in_stock OR held) AND (item IN (FROM refused_in)
 const NOT_HELD = 'false AS held, NULL::VARCHAR AS h_state, NULL::VARCHAR AS h_place';
 
 /** First two digits of an item's MD5, as numbers: files are sorted by them. */
-export interface Runs {
+interface Runs {
   first: number;
   last: number;
 }

@@ -3,7 +3,7 @@ import { EXPECTED, TELLING_PARTS } from './statuses.js';
 export const LEGS = ['stock', 'record', 'registry', 'disposals', 'documents'] as const;
 export type Leg = (typeof LEGS)[number];
 
-export type Severity = 'critical' | 'warning' | 'information';
+type Severity = 'critical' | 'warning' | 'information';
 
 type Topic =
   | ('rows' | 'presence' | 'status' | 'expiry' | 'place' | 'container' | 'attribute')

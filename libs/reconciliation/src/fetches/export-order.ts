@@ -34,7 +34,7 @@ export interface ExportOrder {
 export type ExportFault = 'absent' | 'useless';
 
 /** The file that was downloaded, and how it is read. */
-export interface ExportFile {
+interface ExportFile {
   bytes: number;
   sha256: Sha256;
   csvBytes: number;

@@ -1,5 +1,5 @@
 /** What one call of a method takes, by the profile. */
-export interface CallSize {
+interface CallSize {
   /** Packs of one call. */
   pageSize: number;
   intervalMs: number;

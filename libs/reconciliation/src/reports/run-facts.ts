@@ -16,7 +16,7 @@ import { findingsFiles, READABLE, type FindingRow } from './findings.js';
 import { runsBefore, trendOf, type TrendStep } from './trend.js';
 
 /** Findings that a report lists one by one. */
-export const MOST_LISTED = 5_000;
+const MOST_LISTED = 5_000;
 const MOST_CASES = 1_000;
 const MOST_REASONS = 50;
 const TREND_RUNS = 8;

@@ -43,7 +43,7 @@ export async function runsBefore(
 }
 
 /** Compares two runs by item and code, a bucket at a time: an item lies in the same bucket of both. */
-export async function stepBetween(duck: Duck, from: RunBeside, to: RunBeside): Promise<TrendStep> {
+async function stepBetween(duck: Duck, from: RunBeside, to: RunBeside): Promise<TrendStep> {
   const [before, after] = await Promise.all([findingsFiles(from.folder), findingsFiles(to.folder)]);
   const keys = (file: string): string => `(SELECT DISTINCT item, code FROM ${parquet([file])})`;
   const changes = new Map<string, TrendStep['changes'][number]>();

@@ -33,7 +33,7 @@ import {
 } from './source.js';
 
 /** Rows that a file may have wrong, before the mapping is taken for wrong. */
-export const MOST_REFUSED = 100_000;
+const MOST_REFUSED = 100_000;
 const MOST_PLACES = 1_000;
 /** Chunks that are read at a time. */
 const LANES = 2;

@@ -13,7 +13,7 @@ const SAMPLE_BYTES = 256 * 1_024;
 const SAMPLE_ROWS = 200;
 
 /** Layouts that people have, by the columns that tell them apart. What they mean is filled in from the file itself. */
-export const PRESETS: Record<string, { marks: readonly string[]; columns: Record<string, string> }> = {
+const PRESETS: Record<string, { marks: readonly string[]; columns: Record<string, string> }> = {
   /** The registry's cabinet, where a person downloads what it shows. */
   cabinet: {
     marks: ['sgtin', 'gtin', 'status'],
@@ -103,7 +103,7 @@ function textTable(bytes: Buffer): Table {
 }
 
 /** By its byte order mark; else UTF-8 if it can be that, else the commonest of the national ones. */
-export function encodingOf(bytes: Buffer): string {
+function encodingOf(bytes: Buffer): string {
   const begin = bytes.subarray(0, 2).toString('hex');
   if (begin === 'fffe') return 'utf-16le';
   if (begin === 'feff') return 'utf-16be';

@@ -19,13 +19,13 @@ export interface Column {
 }
 
 /** The money that paid for a pack, as documents name it (source_type): own, federal, regional, of funds, mixed. */
-export const FUNDING = ['1', '2', '3', '4', '5'] as const;
-export const STOCK_STATES = ['sellable', 'reserved', 'quarantine', 'in_transit'] as const;
+const FUNDING = ['1', '2', '3', '4', '5'] as const;
+const STOCK_STATES = ['sellable', 'reserved', 'quarantine', 'in_transit'] as const;
 /** `not_found`: neither the registry nor its archive has it. `denied`: it is there, and not for our eyes. */
-export const ANSWERS = ['found', 'archived', 'not_found', 'denied'] as const;
+const ANSWERS = ['found', 'archived', 'not_found', 'denied'] as const;
 
 /** `refused`: rejected, or failed. `halted`: not processed, because a document before it in its group failed. */
-export const DOCUMENT_STANDINGS = ['in_flight', 'refused', 'halted'] as const;
+const DOCUMENT_STANDINGS = ['in_flight', 'refused', 'halted'] as const;
 
 const place: Column = {
   name: 'place',

@@ -36,7 +36,7 @@ export interface SourceFacts {
  * refused row by row. Other encodings are transcoded, because DuckDB's packaged build knows few of them. The buffer is
  * used again.
  */
-export async function* utf8Of(path: string, encoding: string, hash?: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
+async function* utf8Of(path: string, encoding: string, hash?: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding);
   const isUtf8 = decoder.encoding === 'utf-8';
   let isFirst = true;

@@ -5,7 +5,7 @@ import { errorCodeOf, jsonOf, readErrorBody, type ErrorBody } from './error-body
 import type { Exchange } from './exchange.js';
 
 /** What a 404 means for the call at hand. */
-export type Meaning404 =
+type Meaning404 =
   /** The thing is absent or not yet visible (status, receipt, download). */
   | 'absent'
   /** Only in the registry's own words; a proxy's 404 or an unknown route proves nothing. */

@@ -12,7 +12,7 @@ import { asList, readRecord } from './shape.js';
 import { listRow, type FilterValue, type ListFilter, type ListName, type ListRecord } from './table.js';
 import { walkPages, type Page, type StrangeRecord, type WalkOutcome } from './walk-pages.js';
 
-export interface ListQuery<N extends ListName> {
+interface ListQuery<N extends ListName> {
   filter?: ListFilter<N>;
   /** Values of the path: `sscc` of sscc_sgtins, `halt_id` of suspension_decision_sgtins. */
   path?: Record<string, string>;

@@ -48,7 +48,7 @@ export interface WalkOptions<T> {
   again?: (outcome: ReadFailure<T>, failuresInARow: number) => Promise<boolean>;
 }
 
-export type ReadFailure<T> = Exclude<ReadOutcome<Page<T>>, { kind: 'ok' }>;
+type ReadFailure<T> = Exclude<ReadOutcome<Page<T>>, { kind: 'ok' }>;
 
 const DEFAULTS = { fixedPages: false, maxPages: 10_000, maxRestarts: 10, again: () => Promise.resolve(false) };
 

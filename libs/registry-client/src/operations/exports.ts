@@ -15,7 +15,7 @@ export const EXPORT_RESULT = {
 };
 
 /** A task as a search shows it. Neither what it is of nor when it was ordered has a known field. */
-export const EXPORT_TASK = { taskId: key('task_id') };
+const EXPORT_TASK = { taskId: key('task_id') };
 export type ExportTask = RecordOf<typeof EXPORT_TASK>;
 
 /** `unrecognised`: a state that the profile does not know; it is in `status`, as one line, and the task may go on. */

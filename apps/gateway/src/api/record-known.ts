@@ -1,6 +1,6 @@
-import type { EventStore } from '#event-store';
+import { hasAllRecordedBy, type EventStore } from '#event-store';
 import { invalidParameter, PedigreeError, systemClock } from '#kernel';
-import type { Pool, Queryable } from '#postgres';
+import type { Pool } from '#postgres';
 import { checkpointPosition, projectionCheckpoint } from '#subscriptions';
 
 /** Read models follow the log within moments; so long they are waited for. */
@@ -20,7 +20,8 @@ export async function comesToBe(isSo: () => Promise<boolean>, patienceMs: number
 const RECORD = projectionCheckpoint({ name: 'sgtin-history' });
 
 /**
- * Waits until the record of packs has all that was known at this log position or instant: a later answer is the same.
+ * Waits until the log has all that is known at this log position or instant, and the record of packs too: a later
+ * answer is the same (decision 131). Of an instant and a log on a server only the record is sure.
  * @throws PedigreeError `invalid_parameter` for one to come, `unavailable` where the record stays behind.
  */
 export async function awaitKnown(
@@ -29,7 +30,7 @@ export async function awaitKnown(
 ): Promise<void> {
   await refuseToCome(store, knownAt);
   const isKnown = async (): Promise<boolean> => {
-    if (knownAt instanceof Date && !(await isOver(pool, knownAt))) return false;
+    if (knownAt instanceof Date && !(await hasAllRecordedBy(pool, knownAt))) return false;
     const position = await checkpointPosition(pool, RECORD);
     if (typeof knownAt === 'bigint') return position >= knownAt;
     const { events } = await store.readAll(position, { limit: 1 });
@@ -41,15 +42,6 @@ export async function awaitKnown(
       'known_at: the record of packs has not come so far in the log; ask again later. Is a worker running?',
       { field: 'known_at' },
     );
-}
-
-/**
- * Whether this millisecond has passed by the clock that dates what is appended: until then an event may come that was
- * known at it, for moments of events are told without their microseconds.
- */
-async function isOver(db: Queryable, moment: Date): Promise<boolean> {
-  const text = `SELECT clock_timestamp() >= $1::timestamptz + interval '1 millisecond' AS "isOver"`;
-  return (await db.query<{ isOver: boolean }>(text, [moment])).rows[0]?.isOver === true;
 }
 
 async function refuseToCome(store: EventStore, knownAt: bigint | Date): Promise<void> {

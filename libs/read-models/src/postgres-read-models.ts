@@ -56,7 +56,6 @@ import { groupDetail, listGroups } from './groups/query.js';
 import { packQuestions } from './pack-state/questions.js';
 import type { DocumentReading } from './sgtin-history/movements.js';
 import { contentOf } from './sgtin-history/content-query.js';
-import { contentPositionAt } from './sgtin-history/content-question.js';
 import { containerHistoryOf, containerStepsOf, historyOf } from './sgtin-history/query.js';
 import { stateOf } from './sgtin-history/state-query.js';
 import { suspensionQuestions } from './suspensions/questions.js';
@@ -200,16 +199,9 @@ export class PostgresReadModels implements ReadModels {
     return containerHistoryOf(this.options.pool, sscc, { ...query, types: this.options.types });
   }
 
-  async containerContent(
-    sscc: string,
-    { knownAt, ...query }: HistoryQuery = {},
-  ): Promise<ContainerContent | undefined> {
-    const position = knownAt instanceof Date ? await contentPositionAt(this.options, sscc, knownAt) : knownAt;
-    return contentOf(this.options.pool, sscc, {
-      ...query,
-      ...defined({ knownAt: position }),
-      types: this.options.types,
-    });
+  containerContent(sscc: string, query: HistoryQuery = {}): Promise<ContainerContent | undefined> {
+    const { pool, store, types } = this.options;
+    return contentOf(pool, sscc, { ...query, store, types });
   }
 
   packState(sgtin: string, query: HistoryQuery = {}): Promise<PackState | undefined> {

@@ -1,3 +1,4 @@
+import type { EventStore } from '#event-store';
 import { isSgtin, isSscc, type Sscc } from '#kernel';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
@@ -30,6 +31,9 @@ const BROUGHT = `SELECT named.sscc, ${microsOf('brought.came')} AS came, ${micro
 const CAME = `SELECT d.document_id AS "documentId", ${microsOf('max(d.ordered_at)')} AS at FROM movement_document d
   WHERE d.document_id = ANY ($1::text[]) AND ${COUNTS} GROUP BY 1`;
 
+/** With the log, which has what was asked and answered. */
+export type ContentOptions = HistoryOptions & { store: Pick<EventStore, 'readStream'> };
+
 /**
  * What a container held, as a tree, as of a moment and as known at one. `undefined` when no document that was known
  * then had named it. `isKnown` is false where neither a document nor the registry told what is in it, or in one of the
@@ -40,17 +44,19 @@ const CAME = `SELECT d.document_id AS "documentId", ${microsOf('max(d.ordered_at
 export async function contentOf(
   db: Queryable,
   sscc: Sscc,
-  options: HistoryOptions,
+  options: ContentOptions,
 ): Promise<ContainerContent | undefined> {
   checkSscc(sscc);
-  const { types } = options;
+  const { types, store, knownAt } = options;
   const known = await knownOf(db, options);
   if (!(await hasHeardOf(db, sscc, known))) return undefined;
   const content = await readContent(db, sscc, { known, types });
   const { stays, own, findings } = content;
   const positions = new Set([...stays, ...(own === undefined ? [] : [own])].map(({ from }) => from.position));
   const documents = await documentsAt(db, [...positions], types);
-  const unknown = await unknownContents(db, emptyOnes(sscc, content), { known, content });
+  const ssccs = emptyOnes(sscc, content);
+  const questions = await questionsAbout({ db, store }, ssccs, knownAt);
+  const unknown = await unknownContents(db, ssccs, { known, content, questions });
   const packs = stays.filter(({ item }) => isSgtin(item)).length;
   return {
     sscc,
@@ -84,13 +90,12 @@ function emptyOnes(sscc: string, { stays }: Content): string[] {
 async function unknownContents(
   db: Queryable,
   ssccs: string[],
-  { known, content }: { known: Known; content: Content },
+  { known, content, questions }: { known: Known; content: Content; questions: ReadonlyMap<string, ContentQuestion> },
 ): Promise<Map<string, ContentQuestion | undefined>> {
   if (ssccs.length === 0) return new Map();
   const { knownAt, asOf } = known;
   const { rows } = await db.query<Brought>(BROUGHT, [ssccs, knownAt, asOf]);
   const brought = new Map(rows.map((row) => [row.sscc, row]));
-  const questions = await questionsAbout(db, ssccs, known);
   const documentIds = [...questions.values()].map(({ documentId }) => documentId);
   const arrivals = await db.query<{ documentId: string; at: bigint }>(CAME, [documentIds, knownAt, asOf]);
   const cameBy = new Map(arrivals.rows.map(({ documentId, at }) => [documentId, at]));

@@ -8,15 +8,15 @@ import {
   type ContainerEvent,
   type WithheldReason,
 } from '#domain';
-import type { EventStore, RecordedEvent } from '#event-store';
+import { typedEvents, type EventStore, type RecordedEvent } from '#event-store';
 import type { Queryable, Transaction } from '#postgres';
 import { projectionCheckpoint } from '#subscriptions';
 import { Entity } from '../entity.js';
 import { loadPlaceMoves } from '../pack-state/load.js';
 import { JOIN_STAY, nowOf, PLACE, placesLeadingTo, SELECT_NOW, type StateAndStay } from '../pack-state/now.js';
+import type { HistoryQuery } from '../port.js';
 import { column, Table } from '../table.js';
 import { wholeStream } from '../document-timeline/whole-stream.js';
-import { positionAt, type Known } from './life-rows.js';
 
 /** One time that the registry was asked what lies in a container. */
 @Entity('content_question')
@@ -87,45 +87,34 @@ function withheld(
 }
 
 const NEWEST = `SELECT DISTINCT ON (sscc) ${CONTENT_QUESTION.select()} FROM content_question
-  WHERE sscc = ANY ($1::text[]) AND asked_from <= $2 ORDER BY sscc, asked_from DESC`;
+  WHERE sscc = ANY ($1::text[]) ORDER BY sscc, asked_from DESC`;
 
-/** The newest question about each of these containers, as it stood at a log position. */
+/** The newest question about each of these containers, as it stood at a log position or an instant, or stands now. */
 export async function questionsAbout(
-  db: Queryable,
+  { db, store }: { db: Queryable; store: Pick<EventStore, 'readStream'> },
   ssccs: readonly string[],
-  { knownAt }: Pick<Known, 'knownAt'>,
+  knownAt: HistoryQuery['knownAt'] | undefined,
 ): Promise<Map<string, ContentQuestion>> {
-  const { rows } = await db.query<ContentQuestion>(NEWEST, [ssccs, knownAt]);
-  const isKnown = (position: bigint | null): boolean => position !== null && position <= knownAt;
-  return new Map(
-    rows.map((row) => [
-      row.sscc,
-      {
-        ...row,
-        // How often it had been asked by then is not kept.
-        ...(row.endedFrom === null || isKnown(row.endedFrom)
-          ? {}
-          : { standing: 'asked' as const, endedFrom: null, attempts: 0 }),
-        ...(isKnown(row.reasonFrom) ? {} : { reason: null, reasonFrom: null }),
-      },
-    ]),
-  );
+  const { rows } = await db.query<ContentQuestion>(NEWEST, [ssccs]);
+  if (knownAt === undefined) return new Map(rows.map((row) => [row.sscc, row]));
+  const questions = new Map<string, ContentQuestion>();
+  for (const { sscc } of rows) {
+    const then = await questionThen(store, sscc, knownAt);
+    if (then !== undefined) questions.set(sscc, then);
+  }
+  return questions;
 }
 
-/**
- * The log position up to which movements and questions about a container were known at a moment. Questions are no
- * movements: the container's own stream tells when they were asked and answered.
- * @throws PedigreeError `invalid_parameter` as `positionAt`.
- */
-export async function contentPositionAt(
-  { pool, store }: { pool: Queryable; store: Pick<EventStore, 'readStream'> },
+/** Its row tells only how it stands now: the container's own stream tells what was asked and answered by then. */
+async function questionThen(
+  store: Pick<EventStore, 'readStream'>,
   sscc: string,
-  moment: Date,
-): Promise<bigint> {
-  const moved = await positionAt(pool, moment);
-  const questions = await wholeStream(store, containerStream(sscc));
-  const told = questions.findLast(({ recordedAt }) => recordedAt <= moment)?.position ?? 0n;
-  return told > moved ? told : moved;
+  knownAt: bigint | Date,
+): Promise<ContentQuestion | undefined> {
+  const events = typedEvents<ContainerNews>(await wholeStream(store, containerStream(sscc)));
+  return events
+    .filter(({ position, recordedAt }) => (typeof knownAt === 'bigint' ? position : recordedAt) <= knownAt)
+    .reduce<ContentQuestion | undefined>(afterNews, undefined);
 }
 
 /** Nothing lies in this container now, as far as our record tells. */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { typeKnowledge } from '#documents';
+import type { ContainerEvent, WithheldReason } from '#domain';
 import type { EventStore } from '#event-store';
+import { defined } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -12,7 +14,6 @@ import type { ContainerContent, SgtinHistory } from '../port.js';
 import { PostgresReadModels } from '../postgres-read-models.js';
 import { readModelSchemas } from '../schema.js';
 import { readContent } from './content.js';
-import { contentOf } from './content-query.js';
 import { unknownContentsAt } from './content-question.js';
 import { NOW } from './life-rows.js';
 import { lifeOfPack, historyOf } from './query.js';
@@ -75,8 +76,12 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const history = async (item: string): Promise<SgtinHistory> => (await historyOf(db.pool, item, TYPES)) as SgtinHistory;
-const content = async (sscc: string, knownAt?: bigint): Promise<ContainerContent> =>
-  (await contentOf(db.pool, sscc, { ...TYPES, ...(knownAt === undefined ? {} : { knownAt }) })) as ContainerContent;
+const models = () => {
+  const options = { pool: db.pool, evidence: log.evidence, documents: jsonDocuments, ...TYPES };
+  return new PostgresReadModels({ ...options, store: log as unknown as EventStore });
+};
+const content = async (sscc: string, knownAt?: bigint | Date): Promise<ContainerContent> =>
+  (await models().containerContent(sscc, defined({ knownAt }))) as ContainerContent;
 const findingsOf = async (item: string) => (await lifeOfPack(db.pool, item, TYPES))?.findings.map(({ kind }) => kind);
 
 describe('what the registry told of a container', () => {
@@ -149,7 +154,7 @@ describe('a content that documents told', () => {
       log.document({ docType: 912, items: [CLOSED], acceptedAt: '2026-04-03T12:00:00Z' });
       log.document({ docType: 911, items: [pack(60)], into: CLOSED, acceptedAt: '2026-04-04T12:00:00Z' });
     });
-    const asOf = (day: string) => contentOf(db.pool, CLOSED, { ...TYPES, asOf: new Date(`2026-04-${day}T18:00:00Z`) });
+    const asOf = (day: string) => models().containerContent(CLOSED, { asOf: new Date(`2026-04-${day}T18:00:00Z`) });
     expect(await asOf('02')).toMatchObject({ isKnown: false, packs: 0, unknown: { standing: 'not_asked' } });
     expect(await asOf('04')).toMatchObject({ isKnown: true, packs: 1 });
   });
@@ -183,14 +188,12 @@ describe('a content that is not known', () => {
   });
 
   it('is told as known at an instant as at the last log position by then', async () => {
-    const options = { pool: db.pool, evidence: log.evidence, documents: jsonDocuments, ...TYPES };
-    const models = new PostgresReadModels({ ...options, store: log as unknown as EventStore });
     const isLast = (n: number) => log.events[n]!.recordedAt.getTime() !== log.events[n + 1]?.recordedAt.getTime();
     const standings = new Set<string | undefined>();
     for (const [n, { position, recordedAt }] of log.events.entries())
       for (const sscc of isLast(n) ? [DENIED, SILENT, PALLET] : []) {
-        const byInstant = await models.containerContent(sscc, { knownAt: recordedAt });
-        expect(byInstant).toEqual(await models.containerContent(sscc, { knownAt: position }));
+        const byInstant = await models().containerContent(sscc, { knownAt: recordedAt });
+        expect(byInstant).toEqual(await models().containerContent(sscc, { knownAt: position }));
         standings.add(byInstant?.unknown?.standing);
       }
     expect([...standings].sort()).toEqual(['being_asked', 'given_up', 'not_asked', undefined]);
@@ -397,4 +400,45 @@ it('all containers of unknown content are counted for a recall, by the rule by w
   expect(unknown.length).toBeGreaterThan(3);
   expect(rows.length - unknown.length).toBeGreaterThan(5);
   expect(await containersUnknown()).toBe(unknown.length);
+});
+
+describe('a question about a content', () => {
+  it('is told as it stood then, whatever the registry has answered since, of what lies within, too', async () => {
+    const [OUTSIDE, INSIDE] = [box(80), box(81)];
+    const arrival = { documentId: 'came-81', docType: 601, subjectId: OTHER, acceptedAt: at(18) };
+    const answered = (reason: WithheldReason, attempts: number) => ({
+      sscc: INSIDE,
+      documentId: 'came-81',
+      reason,
+      attempts,
+    });
+    const events: ContainerEvent[] = [
+      { type: 'ContainerContentAsked', data: { sscc: INSIDE, account: 'main', arrival } },
+      { type: 'ContainerContentWithheld', data: answered('access_denied', 1) },
+      { type: 'ContainerContentWithheld', data: answered('no_answer', 3) },
+      { type: 'ContainerContentWithheld', data: answered('access_denied', 4) },
+      { type: 'ContainerContentUnavailable', data: answered('not_found', 12) },
+      {
+        type: 'ContainerContentAsked',
+        data: { sscc: INSIDE, account: 'main', arrival: { ...arrival, documentId: 'again' } },
+      },
+    ];
+    await projectMore(() => {
+      log.document({ docType: 701, items: [INSIDE, OUTSIDE], acceptedAt: at(18) });
+      log.document({ docType: 911, items: [INSIDE], into: OUTSIDE, acceptedAt: at(19) });
+    });
+    const answers = new Map<bigint, unknown[]>();
+    const both = (ask: (sscc: string) => Promise<unknown>) => Promise.all([INSIDE, OUTSIDE].map(ask));
+    for (const event of events) {
+      await projectMore(() => void log.addToContainer(INSIDE, event));
+      answers.set(log.head, await both((sscc) => content(sscc)));
+    }
+    const unknown = ([inside]: unknown[]) => (inside as ContainerContent).unknown;
+    expect([...answers.values()].map((one) => unknown(one)?.attempts)).toEqual([undefined, 1, 3, 4, 12, undefined]);
+    for (const [position, then] of answers) {
+      expect([position, await both((sscc) => content(sscc, position))]).toEqual([position, then]);
+      const { recordedAt } = log.events[Number(position) - 1]!;
+      expect([position, await both((sscc) => content(sscc, recordedAt))]).toEqual([position, then]);
+    }
+  });
 });

@@ -18,7 +18,7 @@ import {
   then,
   typesOf,
 } from '../../test/given-group.js';
-import { evolveGroup, NO_GROUP, outcomeForDependents, outcomeOf } from './state.js';
+import { evolveGroup, NO_GROUP, outcomeForDependents, outcomeOf, stopperOf } from './state.js';
 
 const EARLIER = { commandId: 'c-1', requestId: 'r-1' };
 
@@ -345,6 +345,27 @@ describe('the end of a group', () => {
     expect(typesOf(then([...halted, ended(1, 'failed', { cause: 'not_processed' }), ended(0, 'accepted')]))).toEqual([
       'MemberRevised',
     ]);
+  });
+
+  it('halts as before where a member was ended on account of what has turned, and the group hears of it late', () => {
+    const notProcessed = { cause: 'not_processed' } as const;
+    const turned = [...started, ended(0, 'failed', { cause: 'registry_failed' }), ended(0, 'accepted')];
+    const heard = then([...turned, ended(1, 'failed', notProcessed)]);
+    expect(heard).toMatchObject([
+      { type: 'MemberConcluded', data: { index: 1 } },
+      { type: 'GroupHalted', data: { cause: 'member_failed', member: { index: 0 }, started: true, rest: ['m-2'] } },
+    ]);
+    const over = groupAfter([...turned, ended(1, 'failed', notProcessed), ended(2, 'failed', notProcessed)]);
+    expect(over).toMatchObject({ phase: 'concluded', outcome: 'partial', halt: { member: { index: 0 } } });
+    // Nothing is to be corrected, for none of these was in error.
+    expect(over.phase === 'concluded' && stopperOf(over)).toBeUndefined();
+    const lastHeard = then([...turned, ended(2, 'accepted'), ended(1, 'failed', notProcessed)]);
+    expect(lastHeard.map((one) => one.type)).toEqual(['MemberConcluded', 'GroupHalted', 'GroupConcluded']);
+    const begunAfterEnd = [...allSent, mayStart, begin, answered('unconfirmed'), endedBy(1), begun];
+    const byPerson = then([...begunAfterEnd, ended(2, 'failed', notProcessed)]);
+    expect(byPerson[1]).toMatchObject({
+      data: { cause: 'ended_by_person', started: false, attempt: 1, rest: ['m-0', 'm-1'] },
+    });
   });
 
   it('is revised with its members', () => {

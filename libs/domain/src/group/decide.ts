@@ -22,8 +22,8 @@ import {
   type Lapse,
   type PredecessorNews,
 } from '../document/hold.js';
-import type { GroupEvent, HaltCause } from './events.js';
-import { begunAfterEnd, endByPerson, halted, type PersonEnd } from './halt.js';
+import type { GroupEvent, GroupHalted, HaltCause } from './events.js';
+import { begunAfterEnd, endByPerson, halted, haltedAgain, type PersonEnd } from './halt.js';
 import {
   beginStart,
   recordCheck,
@@ -251,12 +251,19 @@ function noteMemberConcluded(state: RegisteredGroup, command: NoteMemberConclude
     type: 'MemberConcluded',
     data: { index, requestId, outcome, ...defined({ cause, memberVersion }) },
   };
-  const stopped = haltOf(state) !== undefined || state.phase === 'concluded' ? undefined : stops(command);
-  const halt =
-    stopped === undefined
-      ? []
-      : [halted(state, stopped, { member: { commandId: member.commandId, requestId, index, outcome } })];
-  return [concluded, ...halt, ...conclusion(members, stopped ?? haltOf(state)?.cause)];
+  const before = haltOf(state);
+  const halt = before === undefined && state.phase !== 'concluded' ? haltAt(state, command, index) : undefined;
+  return [concluded, ...(halt === undefined ? [] : [halt]), ...conclusion(members, (halt?.data ?? before)?.cause)];
+}
+
+/** The halt that follows when this member ends so. What ended with a halt that is over by now brings that back. */
+function haltAt(state: RegisteredGroup, command: NoteMemberConcluded, index: number): GroupHalted | undefined {
+  const { requestId, outcome, cause } = command;
+  if (cause === 'not_processed' && state.phase === 'started' && state.lifted !== undefined)
+    return haltedAgain(state, state.lifted, requestId);
+  const { commandId } = state.members[index] as Member;
+  const why = stops(command);
+  return why && halted(state, why, { member: { commandId, requestId, index, outcome } });
 }
 
 /**

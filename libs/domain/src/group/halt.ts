@@ -1,11 +1,8 @@
 import { defined, type Sha256 } from '#kernel';
-import type { GroupEvent, HaltCause } from './events.js';
+import type { GroupEvent, GroupHalted, HaltCause } from './events.js';
 import type { RegisteredGroup } from './state.js';
 
-type HaltDetails = Pick<
-  Extract<GroupEvent, { type: 'GroupHalted' }>['data'],
-  'member' | 'predecessor' | 'text' | 'attempt'
->;
+type HaltDetails = Pick<GroupHalted['data'], 'member' | 'predecessor' | 'text' | 'attempt'>;
 
 /** A person ended it while nobody knew whether it has begun, or what is in work of it. */
 export const isEndedByPerson = (cause: HaltCause | null): boolean =>
@@ -25,7 +22,7 @@ export const endPayload = (
  * Once it was started, the registry still works on what stands before the member that failed; else nothing of the group
  * is processed.
  */
-export function halted(state: RegisteredGroup, cause: HaltCause, details: HaltDetails): GroupEvent {
+export function halted(state: RegisteredGroup, cause: HaltCause, details: HaltDetails): GroupHalted {
   const begun = state.phase === 'started' || state.phase === 'starting' || state.phase === 'unconfirmed';
   // As far as we know.
   const wasStarted = begun && cause !== 'start_refused' && !isEndedByPerson(cause);
@@ -34,6 +31,13 @@ export function halted(state: RegisteredGroup, cause: HaltCause, details: HaltDe
     .filter((one, i) => i >= from && one.requestId !== details.member?.requestId && one.outcome === undefined)
     .map((one) => one.requestId);
   return { type: 'GroupHalted', data: { cause, started: wasStarted, ...details, rest } };
+}
+
+/** A member was ended with a halt that is over since: it stands again, for what is still open. */
+export function haltedAgain({ members }: RegisteredGroup, lifted: GroupHalted['data'], ended: string): GroupHalted {
+  const open = members.filter((one) => one.outcome === undefined && one.requestId !== ended);
+  const rest = lifted.rest.filter((requestId) => open.some((one) => one.requestId === requestId));
+  return { type: 'GroupHalted', data: { ...lifted, rest } };
 }
 
 /** What a person says who ends a group that is not proven to have begun, nor not to have. */

@@ -152,7 +152,7 @@ describe('what follows from an event of a group', () => {
       const halted = [...started, ended(1, 'rejected')];
       expect(after(halted).tasks).toMatchObject([
         {
-          key: 'settle_group:g-1:m-1',
+          key: `settle_group:g-1:${after(halted).last}`,
           kind: 'settle_group',
           lane: 'main/status',
           dueAt: at(after(halted).last, 9_000),
@@ -162,7 +162,7 @@ describe('what follows from an event of a group', () => {
       const refused = after([registered, memberSent(0), ended(1, 'failed', { cause: 'send_refused' })]);
       expect(refused.tasks).toMatchObject([
         {
-          ...{ key: 'conclude_members:g-1', lane: 'main/status', dueAt: at(refused.last, 3_000) },
+          ...{ key: `conclude_members:g-1:${refused.last}`, lane: 'main/status', dueAt: at(refused.last, 3_000) },
           payload: { haltedAt: at(refused.last).toISOString() },
         },
       ]);
@@ -173,15 +173,27 @@ describe('what follows from an event of a group', () => {
   );
 });
 
+it('what is still open is settled by another task where a halt that was over stands again', () => {
+  const turned = [...started, ended(0, 'failed', { cause: 'registry_failed' }), ended(0, 'accepted')];
+  const first = after(turned.slice(0, -1));
+  const again = after([...turned, ended(1, 'failed', { cause: 'not_processed' })]);
+  expect([...first.tasks, ...again.tasks].map((task) => task.key)).toEqual([
+    `settle_group:g-1:${first.last}`,
+    `settle_group:g-1:${again.last}`,
+  ]);
+  expect(again.last).toBeGreaterThan(first.last);
+});
+
 describe('a group that a person ended', () => {
   const unknown = [...allSent, mayStart, begin, answered('unconfirmed')];
 
   it('is looked at once a start that lands late has had its time, by a task of its own for what is in work', () => {
-    for (const [end, key, inWork] of [
-      [endedBy(1), 'conclude_members:g-1', {}],
-      [endedBy(1, true), 'conclude_members:g-1:in-work', { inWork: true }],
+    for (const [end, inWork] of [
+      [endedBy(1), {}],
+      [endedBy(1, true), { inWork: true }],
     ] as const) {
       const { tasks, last } = after([...unknown, end]);
+      const key = `conclude_members:g-1:${last}`;
       const payload = { groupId: 'g-1', account: 'main', haltedAt: at(last).toISOString(), ...inWork };
       expect(tasks).toEqual([{ key, kind: 'conclude_members', lane: 'main/status', dueAt: at(last, 60_000), payload }]);
     }

@@ -230,13 +230,16 @@ function look({ state, groupId }: Own, attempt: number, dueAt: Date): Reaction {
 /**
  * The members after the one that stopped a started group are looked at once more, after a bare FAILED has had its time
  * to turn. Those of a group that was not started are looked at when the status of the last one sent may be asked for.
- * Where a person ended it, a start that lands late has its time first.
+ * Where a person ended it, a start that lands late has its time first. A group may halt more than once.
  */
-function endRest({ state: { account }, groupId, at, rules }: Own, halt: GroupHalted['data']): PlannedGroupTask {
+function endRest(
+  { state: { account }, groupId, version, at, rules }: Own,
+  halt: GroupHalted['data'],
+): PlannedGroupTask {
   const payload = endPayload({ groupId, account }, halt, at);
   if (halt.started)
     return {
-      key: `settle_group:${groupId}:${halt.member?.requestId ?? 'none'}`,
+      key: `settle_group:${groupId}:${version}`,
       kind: 'settle_group',
       lane: `${account}/status`,
       dueAt: later(at, rules.failedGraceMs + rules.statusPollMs),
@@ -245,7 +248,7 @@ function endRest({ state: { account }, groupId, at, rules }: Own, halt: GroupHal
   const { unknownGraceMs, statusAfterSendMs } = rules;
   const grace = isEndedByPerson(halt.cause) ? Math.max(unknownGraceMs, statusAfterSendMs) : statusAfterSendMs;
   return {
-    key: `conclude_members:${groupId}${payload.inWork === true ? ':in-work' : ''}`,
+    key: `conclude_members:${groupId}:${version}`,
     kind: 'conclude_members',
     lane: `${account}/status`,
     dueAt: hasWaited(halt) ? at : later(at, grace),

@@ -43,7 +43,7 @@ export type GroupState =
   | (Registered & { phase: 'checking'; checks: number; start: Attempt })
   /** The phase names the step of the start; while it is `unconfirmed`, the members' statuses tell. */
   | (Registered & { phase: 'startable' | 'starting' | 'unconfirmed'; start: Attempt })
-  | (Registered & { phase: 'started' })
+  | (Registered & { phase: 'started'; /** A halt that is over. */ lifted?: Halt })
   | (Registered & { phase: 'halted'; halt: Halt })
   | (Registered & {
       phase: 'concluded';
@@ -91,7 +91,7 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
     case 'MemberRevised':
       return withRevised(state, event.data);
     case 'GroupHaltLifted':
-      return { ...group, phase: 'started' };
+      return { ...group, phase: 'started', ...defined({ lifted: haltOf(state) }) };
     case 'GroupHalted':
       return { ...group, phase: 'halted', halt: event.data };
     case 'GroupConcluded':
@@ -159,7 +159,7 @@ function evolveStart(state: RegisteredGroup, event: StartEvent): GroupState {
     case 'GroupCheckDenied':
       return { ...group, phase: 'checking', checks: event.data.check, start: before };
     case 'GroupStarted':
-      return { ...group, phase: 'started' };
+      return { ...group, phase: 'started', ...defined({ lifted: haltOf(state) }) };
     case 'GroupStartRefused':
       return state;
     case 'GroupStartAbsenceProven':

@@ -2,7 +2,7 @@ import type { Member } from '#domain';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { ageMs, groupByRegistry, keptInMemory, type TaskContext } from './context.js';
-import { again, hasEnded, isProvenAbsent, observe, seeOneAlone, statusesOf, type Seen } from './member-looks.js';
+import { again, hasEnded, isProvenAbsent, observe, seeSomeAlone, statusesOf, type Seen } from './member-looks.js';
 
 /** Members that have not ended, and what the registry shows of them. */
 export interface Looked {
@@ -75,7 +75,7 @@ export async function lookAtEnded(
   const members = all.filter(({ cause, documentId }) => cause === 'not_processed' && documentId !== undefined);
   const seen = await statusesOf(context, account, members);
   if (typeof seen === 'string') return again(context, task, seen);
-  await seeOneAlone(context, account, { members, seen });
+  await seeSomeAlone(context, account, { members, seen });
   for (const member of members.filter((one) => hasEnded(seen, one))) await observe(context, task, { member, seen });
   const isOver = (one: Member): boolean => hasEnded(seen, one) || isProvenAbsent(context, one);
   return members.every(isOver) ? { kind: 'done' } : again(context, task, 'the registry may still process it');

@@ -35,7 +35,7 @@ interface TestHarness {
   toGroup: (command: GroupCommand) => Promise<unknown>;
   /** Of the group, under the kind that ends members of what was not started. */
   task: Task;
-  requestIds: [string, string];
+  requestIds: [string, string, ...string[]];
 }
 
 const lookedUp = (documentId: string): DocumentCommand => ({
@@ -61,9 +61,9 @@ const concludeMembers = (groupId: string): Task => ({
   claimedAt: new Date(0),
 });
 
-/** Two members whom the registry has; their group is checked next. */
-async function sentGroup(): Promise<TestHarness> {
-  const group = await registeredGroup();
+/** Members whom the registry has, two unless said otherwise; their group is checked next. */
+async function sentGroup(size = 2): Promise<TestHarness> {
+  const group = await registeredGroup(size);
   const { registry, context, toGroup, requestIds } = group;
   for (const requestId of requestIds) {
     const documentId = registry.take(requestId);
@@ -73,14 +73,14 @@ async function sentGroup(): Promise<TestHarness> {
   return group;
 }
 
-async function registeredGroup(): Promise<TestHarness> {
+async function registeredGroup(size = 2): Promise<TestHarness> {
   const registry = new FakeRegistry();
   const clock = new VirtualClock();
   const bulk = new FakeGroups(registry);
   const context = processOn({ ...stores, registry, bulk, clock });
   const groupId = randomUUID();
-  const requestIds: [string, string] = [randomUUID(), randomUUID()];
-  const ofGroup = (index: number) => ({ groupId, index, of: 2, kind: 'given' as const });
+  const requestIds = Array.from({ length: size }, () => randomUUID()) as TestHarness['requestIds'];
+  const ofGroup = (index: number) => ({ groupId, index, of: size, kind: 'given' as const });
   const members = await Promise.all(
     requestIds.map((requestId, index) => registerDocument(stores, requestId, { group: ofGroup(index) })),
   );
@@ -124,8 +124,8 @@ async function stoppedGroup(): Promise<TestHarness & { settle: Task }> {
 }
 
 /** Such a group that the registry will not start, as its check says. */
-async function deniedGroup(): Promise<TestHarness> {
-  const group = await sentGroup();
+async function deniedGroup(size = 2): Promise<TestHarness> {
+  const group = await sentGroup(size);
   for (let check = 0; check < 5; check += 1)
     await group.toGroup({
       type: 'RecordCheck',
@@ -263,7 +263,7 @@ describe('the members of a group that was not started', () => {
     expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
   });
 
-  it('are asked about by themselves where the list leaves them out, one at each poll', async () => {
+  it('are asked about by themselves where the list leaves them out', async () => {
     const { context, registry, clock, task, requestIds } = await deniedGroup();
     registry.status = 'uploading';
     registry.taken.clear();
@@ -272,6 +272,21 @@ describe('the members of a group that was not started', () => {
       clock.advance(context.profile.rules.statusPollMs);
     }
     expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
+  });
+
+  it('are all asked about where the registry has lost them, however far apart the looks are', async () => {
+    const size = 24;
+    const { context, registry, clock, task, requestIds } = await deniedGroup(size);
+    registry.taken.clear();
+    registry.fail('documentStatus', ...Array<'not_found'>(3 * size).fill('not_found'));
+    const perLook = Math.min(10, Math.floor(2_000 / context.profile.operations.status.intervalMs));
+    const rounds = Math.ceil(size / perLook);
+    for (let look = 0; look < 2 * rounds; look += 1) {
+      // The longest rest is a multiple of the time between two polls.
+      clock.advance(600_000);
+      await runTask(context, task);
+    }
+    expect(new Set(await phases(requestIds))).toEqual(new Set(['not_processed']));
   });
 
   it('are looked at less and less often while they are in work by the registry, at the latest after ten minutes', async () => {

@@ -5,7 +5,7 @@ import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim, TaskOf } from '../lane.js';
 import { groupBySystem, memberCommand, type TaskContext } from './context.js';
 import { followBegun, isProvenUntouched, lookAtEnded, type Looked } from './group-ended.js';
-import { again, mayBeInWork, observe, seeOneAlone, statusesOf, type Seen } from './member-looks.js';
+import { again, mayBeInWork, observe, seeSomeAlone, statusesOf, type Seen } from './member-looks.js';
 
 /** Tells a group that one of its members was sent, or how it ended. */
 export async function noteMember(context: TaskContext, task: TaskOf<'note_member'>): Promise<TaskResult> {
@@ -56,7 +56,7 @@ async function concludeHalted(
   const seen = await statusesOf(context, account, open);
   if (typeof seen === 'string') return again(context, task, seen);
   // They are processed in order: while nobody knows whether it has begun, the first that is open tells.
-  await seeOneAlone(context, account, { members: halt.cause === 'ended_by_person' ? open.slice(0, 1) : open, seen });
+  await seeSomeAlone(context, account, { members: halt.cause === 'ended_by_person' ? open.slice(0, 1) : open, seen });
   const looked = { open, seen, all: state.members };
   const begun = halt.attempt === undefined ? undefined : await followBegun(context, task, looked);
   if (begun !== undefined) return begun;
@@ -100,7 +100,7 @@ export async function settleGroup(context: TaskContext, task: TaskOf<'settle_gro
   const looked = stopper === undefined ? open : [stopper, ...open];
   const seen = await statusesOf(context, account, looked);
   if (typeof seen === 'string') return again(context, task, seen);
-  await seeOneAlone(context, account, { members: looked, seen });
+  await seeSomeAlone(context, account, { members: looked, seen });
   if (stopper?.cause === 'registry_failed' && !seen.has(stopper.documentId ?? ''))
     return again(context, task, `${stopper.requestId}, which stopped the group, is not in the list`);
   if (stopper !== undefined && (await hasTurned(context, task, { stopper, seen })))

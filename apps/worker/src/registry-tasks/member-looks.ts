@@ -4,7 +4,7 @@ import type { TaskResult } from '#tasks';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim, TaskOf } from '../lane.js';
 import { candidateOf, keptInMemory, lookTenthLater, memberCommand, type TaskContext } from './context.js';
-import { oneOf, someOf } from './status.js';
+import { someOf } from './status.js';
 
 /** How soon members that are not settled are looked at again: a member's send may still be open. */
 const AGAIN_FIRST_MS = 2_000;
@@ -36,8 +36,8 @@ export async function statusesOf(context: TaskContext, account: string, members:
   return seen;
 }
 
-/** The list may leave a document out for ever; all were sent 3 s ago or more, so the status of one may be asked for. */
-export async function seeOneAlone(
+/** The list may leave documents out for ever; all were sent 3 s ago or more, so the status of some may be asked for. */
+export async function seeSomeAlone(
   context: TaskContext,
   account: string,
   { members, seen }: { members: Member[]; seen: Seen },
@@ -45,8 +45,7 @@ export async function seeOneAlone(
   const absent = members.flatMap(({ documentId }) =>
     documentId === undefined || seen.has(documentId) ? [] : [documentId],
   );
-  const documentId = oneOf(context, absent);
-  if (documentId !== undefined) await seeAlone(context, account, { documentId, seen });
+  for (const documentId of someOf(context, absent)) await seeAlone(context, account, { documentId, seen });
 }
 
 async function seeAlone(

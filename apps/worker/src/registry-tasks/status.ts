@@ -3,7 +3,7 @@ import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { TaskOf } from '../lane.js';
-import { byRegistry, candidateOf, type TaskContext } from './context.js';
+import { byRegistry, candidateOf, keptInMemory, type TaskContext } from './context.js';
 
 type StatusTask = TaskOf<'status'>;
 
@@ -12,6 +12,8 @@ const SINGLE_READS = 1;
 /** While a list cannot be read, so many documents are asked one by one at a time, in about so long. */
 const MOST_ALONE = 10;
 const ALONE_MS = 2_000;
+/** Of so many documents it is known when they were asked about alone. */
+const MOST_REMEMBERED = 10_000;
 
 /**
  * Reads the status of documents of one account that are due together: few one by one, many by one page of the outgoing
@@ -56,20 +58,21 @@ export function readByPage<T extends { payload: { documentId: string } }>(
   outcome: CallOutcome<{ documents: DocumentMetadata[] }>,
   { alone, observe, unread, failed }: PageReading<T>,
 ): Promise<TaskResult[]> {
+  const idOf = (task: T): string => task.payload.documentId;
   const eachRead = (read: (task: T) => Promise<TaskResult>): Promise<TaskResult[]> =>
     Promise.all(tasks.map((task) => read(task).catch((error: Error) => failed(task, error))));
   if (outcome.kind !== 'ok') {
-    const some = new Set(someOf(context, tasks));
-    return eachRead((task) => (some.has(task) ? alone(task) : Promise.resolve(unread(task))));
+    const some = new Set(someOf(context, tasks.map(idOf)));
+    return eachRead((task) => (some.has(idOf(task)) ? alone(task) : Promise.resolve(unread(task))));
   }
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answer = candidateOf(context, outcome.raw);
   const one = oneOf(
     context,
-    tasks.filter((task) => !shown.has(task.payload.documentId)),
+    tasks.map(idOf).filter((id) => !shown.has(id)),
   );
   return eachRead((task) =>
-    task === one ? alone(task) : observe(task, { shown: shown.get(task.payload.documentId), answer }),
+    idOf(task) === one ? alone(task) : observe(task, { shown: shown.get(idOf(task)), answer }),
   );
 }
 
@@ -77,19 +80,31 @@ export function readByPage<T extends { payload: { documentId: string } }>(
  * Of what a list leaves out one is asked for by itself, another each time: a list that never shows a document must not
  * keep it pending for ever.
  */
-export const oneOf = <T>(context: TaskContext, absent: T[]): T | undefined => turnOf(context, absent, 1)[0];
+const oneOf = (context: TaskContext, absent: string[]): string | undefined => inTurn(context, absent, 1)[0];
 
-/** Of what a list that is away would tell: as many as the interval of single reads lets pass, others each time. */
-export function someOf<T>(context: TaskContext, pending: T[]): T[] {
+/** Of what a list does not tell: as many as the interval of single reads lets pass, others each time. */
+export function someOf(context: TaskContext, documentIds: string[]): string[] {
   const { intervalMs } = context.profile.operations.status;
-  return turnOf(context, pending, Math.max(1, Math.min(MOST_ALONE, Math.floor(ALONE_MS / Math.max(1, intervalMs)))));
+  const count = Math.min(MOST_ALONE, Math.floor(ALONE_MS / Math.max(1, intervalMs)));
+  return inTurn(context, documentIds, Math.max(1, count));
 }
 
-/** So many of them, and the next ones at the next poll. */
-function turnOf<T>({ clock, profile }: TaskContext, all: T[], count: number): T[] {
-  const poll = Math.floor(clock.now().getTime() / Math.max(1, profile.rules.statusPollMs));
-  const from = (poll * count) % Math.max(1, all.length);
-  return [...all.slice(from), ...all.slice(0, from)].slice(0, count);
+/** Documents that were asked about alone, the one that was asked about last at the end. */
+const askedIn = keptInMemory(() => new Set<string>());
+
+/**
+ * Those that were asked about alone longest ago: a turn by the clock would come to the same ones again where polls are
+ * far apart.
+ */
+function inTurn(context: TaskContext, documentIds: string[], count: number): string[] {
+  const asked = askedIn(context);
+  const never = documentIds.filter((id) => !asked.has(id));
+  const mine = new Set(never.length < count ? documentIds : []);
+  const turn = [...never, ...[...asked].filter((id) => mine.has(id))].slice(0, count);
+  for (const id of turn) asked.delete(id);
+  for (const id of turn) asked.add(id);
+  for (const id of asked) if (asked.size > MOST_REMEMBERED) asked.delete(id);
+  return turn;
 }
 
 async function readSingle(context: TaskContext, task: StatusTask): Promise<TaskResult> {

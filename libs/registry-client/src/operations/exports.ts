@@ -1,6 +1,6 @@
 import type { JsonObject } from '#kernel';
 import { doneOf, objectOf } from '../call/answers.js';
-import { CHANGE, READ, READ_ONE, READ_SURELY, type Caller } from '../call/caller.js';
+import { CHANGE, READ, READ_SURELY, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
 import { oneLine } from '../call/error-body.js';
 import { asList, key, readRecords, text, type RecordOf } from '../lists/shape.js';
@@ -107,7 +107,7 @@ export class Exports {
     };
     return this.caller.call(account, 'export_state', {
       request: requests.plain('export_state', { task_id: taskId }),
-      manner: READ_ONE,
+      manner: READ_SURELY,
       read,
     });
   }
@@ -124,7 +124,7 @@ export class Exports {
         : { value: { bytes: raw.body } };
     };
     const request = this.caller.requests.plain('export_file', { result_id: resultId });
-    return this.caller.call(account, 'export_file', { request, manner: READ_ONE, read });
+    return this.caller.call(account, 'export_file', { request, manner: READ_SURELY, read });
   }
 
   /** The same into a new file, whatever its length, and whatever it is. */
@@ -136,7 +136,7 @@ export class Exports {
     const { maxFileBytes: maxBytes, downloadMs: timeoutMs } = this.caller.profile.packExport;
     return this.caller.call(account, 'export_file', {
       request: this.caller.requests.plain('export_file', { result_id: resultId }),
-      manner: READ_ONE,
+      manner: READ_SURELY,
       into: { path, maxBytes, timeoutMs },
       read: (raw) =>
         raw.file === undefined || raw.file.bytes === 0 ? { problem: 'the file is empty' } : { value: raw.file },

@@ -84,6 +84,12 @@ describe('a large document', () => {
     ],
     ['a part whose link is gone', upload(20), answer({ error_description: 'gone' }, 404), { kind: 'not_found' }],
     [
+      'a part for which a server before the registry has no route',
+      upload(20),
+      answer('<html><title>404 Not Found</title></html>', 404, 'text/html'),
+      { kind: 'refused', mayBeOthers: true },
+    ],
+    [
       'a part that leads to another host',
       { ...upload(0), link: 'http://elsewhere.example/x' },
       PART,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalUuid, PedigreeError } from '#kernel';
 import { countOf, doneOf, objectOf } from '../call/answers.js';
-import { CHANGE, READ, READ_ONE, type Caller } from '../call/caller.js';
+import { CHANGE, READ, READ_SURELY, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
 import type { CallOutcome, DocumentToSend, RawAnswer } from '../port.js';
 
@@ -136,7 +136,7 @@ export class LargeDocuments {
       to === total ? { next: 'finish', documentId: at.documentId } : { ...at, uploadedBytes: to };
     return this.caller.call(account, 'upload_part', {
       request: { ...target.value, body: document.xml.subarray(from, to), headers },
-      manner: READ_ONE,
+      manner: READ_SURELY,
       read: () => ({ value: after }),
     });
   }

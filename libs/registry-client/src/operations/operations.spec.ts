@@ -459,6 +459,9 @@ describe('a 404 about one thing', () => {
   const said = [{ error_description: 'no such' }, 404, 'application/json'] as const;
   it.each([
     ['a container', (o: RegistryOperations) => o.ssccs.fullHierarchy('a', SSCC)],
+    ['an export', (o: RegistryOperations) => o.exports.state('a', 't')],
+    ['a file', (o: RegistryOperations) => o.exports.file('a', 'r')],
+    ['a file on the disk', (o: RegistryOperations) => o.exports.download('a', 'r', '/nowhere')],
     ['a result that is to be removed', (o: RegistryOperations) => o.exports.remove('a', 'r')],
   ])('is absence of %s in the words of the registry alone', async (_name, work) => {
     const told = async ([body, status, type]: typeof page | typeof said): Promise<unknown> =>

@@ -21,7 +21,7 @@ export * from './document/gate.js';
 export * from './document/hold.js';
 export * from './document/item-warning.js';
 export * from './document/stop-events.js';
-export { endOfDocument } from './document/dependents.js';
+export { endOfDocument, LATE_READS } from './document/dependents.js';
 export * from './document/upload-events.js';
 export { SEND_POLICY } from './document/send-attempt.js';
 export { FINISH_POLICY, type UploadAnswer, type Uploading } from './document/upload.js';

@@ -6,19 +6,21 @@ import type { Claim, TaskOf } from '../lane.js';
 import { groupBySystem, memberCommand, type TaskContext } from './context.js';
 import { followBegun, isProvenUntouched, lookAtEnded, type Looked } from './group-ended.js';
 import { again, mayBeInWork, observe, seeSomeAlone, statusesOf, type Seen } from './member-looks.js';
+import { lookBehindTurned, settleBehindTurned } from './turned-stopper.js';
 
 /** Tells a group that one of its members was sent, or how it ended. */
 export async function noteMember(context: TaskContext, task: TaskOf<'note_member'>): Promise<TaskResult> {
   const { requestId, documentId, outcome, cause, version } = task.payload;
   if (outcome !== undefined) {
     const { partialStopsGroup: partialStops } = context.profile.rules;
-    await groupBySystem(context, task, {
+    const { state } = await groupBySystem(context, task, {
       type: 'NoteMemberConcluded',
       requestId,
       outcome,
       ...defined({ cause, version }),
       partialStops,
     });
+    await lookBehindTurned(context, task, state);
   } else if (documentId !== undefined)
     await groupBySystem(context, task, { type: 'NoteMemberSent', requestId, documentId });
   return { kind: 'done' };
@@ -93,7 +95,7 @@ async function endOpen(
 export async function settleGroup(context: TaskContext, task: TaskOf<'settle_group'>): Promise<TaskResult> {
   const { groupId, account } = task.payload;
   const state = await context.groups.stateInLog(groupId);
-  if (state.phase !== 'halted') return { kind: 'done' };
+  if (state.phase !== 'halted') return settleBehindTurned(context, task, state);
   const { halt, members } = state;
   const open = openOf(state);
   const stopper = members.find((one) => one.requestId === halt.member?.requestId);

@@ -83,9 +83,13 @@ function isAbsent(context: TaskContext, documentId: string): boolean {
 export const isProvenAbsent = (context: TaskContext, { documentId = '' }: Member): boolean =>
   missingSince(context).get(documentId)?.isProven === true;
 
-export function hasEnded(seen: Seen, { documentId = '' }: Member): boolean {
+export const hasEnded = (seen: Seen, member: Member): boolean =>
+  hasReceipt(seen, member) || seen.get(member.documentId ?? '')?.status === 'failed';
+
+/** A receipt of it can be had. */
+export function hasReceipt(seen: Seen, { documentId = '' }: Member): boolean {
   const status = seen.get(documentId)?.status;
-  return status === 'processed' || status === 'failed' || status === 'failed_result_ready';
+  return status === 'processed' || status === 'failed_result_ready';
 }
 
 /**

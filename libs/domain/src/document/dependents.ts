@@ -26,7 +26,7 @@ export interface DocumentReaction {
  * A bare FAILED is read again at these multiples of its grace after it, while somebody waits for the document. With 20
  * minutes the last is 21 hours after.
  */
-const LATE_READS = [2, 4, 8, 16, 32, 63];
+export const LATE_READS = [2, 4, 8, 16, 32, 63];
 
 const NOW = new Date(0);
 

@@ -257,6 +257,18 @@ export function stopperOf({
 }
 
 /**
+ * Members of a group that is over, which were ended because of one that turned out well since: the registry may go on
+ * with them.
+ */
+export function endedBehindTurned(state: GroupState): Member[] {
+  const stopper = state.phase === 'concluded' ? state.halt?.member : undefined;
+  if (state.phase !== 'concluded' || stopper === undefined) return [];
+  const { outcome = stopper.outcome } = state.members[stopper.index] ?? {};
+  if (endedBadly(outcome) || outcome === stopper.outcome) return [];
+  return state.members.filter((one) => one.cause === 'not_processed' && one.documentId !== undefined);
+}
+
+/**
  * Whether the registry may still process what was ended when a person ended the group: that it does not is the word of
  * that person, or a receipt of another member shows that the group has begun after all.
  */

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { PlannedTask } from '#domain';
+import { VirtualClock } from '#kernel';
+import type { TaskResult } from '#tasks';
+import { testDatabase } from '../../../../test/support/database.js';
+import { FakeGroups } from '../../test/fake-groups.js';
+import { FakeRegistry } from '../../test/fake-registry.js';
+import {
+  acceptGroup,
+  asTask,
+  groupStateIn,
+  plannedTasks,
+  processOn,
+  runTask,
+  stateIn,
+  storesForSpec,
+} from '../../test/test-harness.js';
+
+const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
+const TOLD_AT = new Date('2026-03-02T12:00:00Z');
+
+/** A group of three whose first member ended by a bare FAILED, and with it the others as not processed. */
+async function stopped() {
+  const registry = new FakeRegistry();
+  const [scheduled, clock]: [PlannedTask[], VirtualClock] = [[], new VirtualClock()];
+  const queue = { schedule: (_: unknown, tasks: PlannedTask[]) => Promise.resolve(void scheduled.push(...tasks)) };
+  const dependents = { pool: stores.pool, queue, endAtOnceDocTypes: [] };
+  const context = { ...processOn({ ...stores, registry, bulk: new FakeGroups(registry), clock }), dependents };
+  const { group, command } = await acceptGroup(stores, 3);
+  const ids = group.members.map((one) => one.requestId) as [string, string, string];
+  const planned = () => plannedTasks(stores.store, group);
+  const run = async (kind: PlannedTask['kind'], id = ''): Promise<TaskResult> =>
+    runTask(context, asTask((await planned()).findLast((one) => one.kind === kind && one.key.includes(id))!), TOLD_AT);
+  const hear = async () => {
+    for (const one of await planned()) if (one.kind === 'note_member') await runTask(context, asTask(one), TOLD_AT);
+  };
+  const show = (id: string, status: FakeRegistry['status']) =>
+    registry.statusOf.set(registry.taken.get(id)?.[0] ?? '', status);
+  const outcomes = async () =>
+    (await Promise.all(ids.map((id) => stateIn(stores.store, id)))).map((one) => 'outcome' in one && one.outcome);
+  registry.status = 'processing';
+  await runTask(context, command);
+  for (const id of ids) {
+    await run('send', id);
+    await run('note_member', `${id}:sent`);
+  }
+  await run('group_check');
+  await run('group_start');
+  show(ids[0], 'failed');
+  await run('status', ids[0]);
+  await hear();
+  await run('settle_group');
+  await hear();
+  const lookAgain = async () => {
+    for (const one of scheduled) await runTask(context, asTask(one), one.dueAt);
+  };
+  const state = () => groupStateIn(stores.store, group.groupId);
+  return { context, ids, registry, scheduled, run, hear, show, outcomes, lookAgain, state };
+}
+
+/** The member that had stopped it has a receipt after all. */
+async function turned() {
+  const group = await stopped();
+  const [first] = group.ids;
+  group.show(first, 'processed');
+  await group.run('status', first);
+  await group.run('receipt', first);
+  await group.hear();
+  return group;
+}
+
+it('what was ended behind a member that has turned is looked at, for the registry may go on with it', async () => {
+  const { ids, run, hear, show, outcomes, lookAgain, state } = await turned();
+  expect(await outcomes()).toEqual(['accepted', 'failed', 'failed']);
+  await lookAgain();
+  expect(await outcomes()).toEqual(['accepted', 'failed', 'failed']);
+  for (const id of ids.slice(1)) show(id, 'processed');
+  await lookAgain();
+  for (const id of ids.slice(1)) await run('receipt', id);
+  await hear();
+  expect(await outcomes()).toEqual(['accepted', 'accepted', 'accepted']);
+  expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+});
+
+it('it is looked at as often as a FAILED that may turn, each look once, and while the list is away again', async () => {
+  const { context, scheduled, registry, hear } = await turned();
+  const { unknownGraceMs } = context.profile.rules;
+  const times = (): number[] => scheduled.map(({ dueAt }) => (dueAt.getTime() - TOLD_AT.getTime()) / unknownGraceMs);
+  expect(times().slice(0, 8)).toEqual([0, 1, 2, 4, 8, 16, 32, 63]);
+  await hear();
+  expect(new Set(scheduled.map(({ key }) => key)).size).toBe(8);
+  const look = () => runTask(context, asTask(scheduled[0]!), scheduled[0]!.dueAt);
+  expect(await look()).toEqual({ kind: 'done' });
+  registry.fail('listOutgoing', 'unknown');
+  registry.fail('documentStatus', ...Array<'unknown'>(10).fill('unknown'));
+  expect(await look()).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+});
+
+it('where that member stays failed nothing more is asked', async () => {
+  const { scheduled, outcomes, state } = await stopped();
+  expect(await outcomes()).toEqual(['failed', 'failed', 'failed']);
+  expect([scheduled, (await state()).phase]).toEqual([[], 'concluded']);
+});

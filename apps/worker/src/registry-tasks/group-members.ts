@@ -1,4 +1,11 @@
-import { mayBeProcessedYet, type DocumentNotProcessed, type GroupState, type Halt, type Member } from '#domain';
+import {
+  hasTurnedTooLate,
+  mayBeProcessedYet,
+  type DocumentNotProcessed,
+  type GroupState,
+  type Halt,
+  type Member,
+} from '#domain';
 import { defined } from '#kernel';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../aggregate/candidate.js';
@@ -6,7 +13,7 @@ import type { Claim, TaskOf } from '../lane.js';
 import { groupBySystem, memberCommand, type TaskContext } from './context.js';
 import { followBegun, isProvenUntouched, lookAtEnded, type Looked } from './group-ended.js';
 import { again, mayBeInWork, observe, seeSomeAlone, statusesOf, type Seen } from './member-looks.js';
-import { lookBehindTurned, settleBehindTurned } from './turned-stopper.js';
+import { lookAtEndedAnyway, settleEndedAnyway } from './looks-at-ended.js';
 
 /** Tells a group that one of its members was sent, or how it ended. */
 export async function noteMember(context: TaskContext, task: TaskOf<'note_member'>): Promise<TaskResult> {
@@ -20,7 +27,7 @@ export async function noteMember(context: TaskContext, task: TaskOf<'note_member
       ...defined({ cause, version }),
       partialStops,
     });
-    await lookBehindTurned(context, task, state);
+    if (hasTurnedTooLate(state)) await lookAtEndedAnyway(context, task, 'turned');
   } else if (documentId !== undefined)
     await groupBySystem(context, task, { type: 'NoteMemberSent', requestId, documentId });
   return { kind: 'done' };
@@ -95,7 +102,7 @@ async function endOpen(
 export async function settleGroup(context: TaskContext, task: TaskOf<'settle_group'>): Promise<TaskResult> {
   const { groupId, account } = task.payload;
   const state = await context.groups.stateInLog(groupId);
-  if (state.phase !== 'halted') return settleBehindTurned(context, task, state);
+  if (state.phase !== 'halted' || !state.halt.started) return settleEndedAnyway(context, task, state);
   const { halt, members } = state;
   const open = openOf(state);
   const stopper = members.find((one) => one.requestId === halt.member?.requestId);

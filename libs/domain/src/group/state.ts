@@ -256,17 +256,23 @@ export function stopperOf({
   return endedBadly(outcome) || halt.cause === 'member_partial' ? { ...halt.member, outcome } : undefined;
 }
 
-/**
- * Members of a group that is over, which were ended because of one that turned out well since: the registry may go on
- * with them.
- */
-export function endedBehindTurned(state: GroupState): Member[] {
+/** Whether a member that stopped its group has turned out well since, and others were ended on its account. */
+export function hasTurnedTooLate(state: GroupState): boolean {
   const stopper = state.phase === 'concluded' ? state.halt?.member : undefined;
-  if (state.phase !== 'concluded' || stopper === undefined) return [];
+  if (state.phase !== 'concluded' || stopper === undefined) return false;
   const { outcome = stopper.outcome } = state.members[stopper.index] ?? {};
-  if (endedBadly(outcome) || outcome === stopper.outcome) return [];
-  return state.members.filter((one) => one.cause === 'not_processed' && one.documentId !== undefined);
+  return !endedBadly(outcome) && outcome !== stopper.outcome && endedIn(state).length > 0;
 }
+
+/**
+ * Members of a group that is over, which were ended as not processed and may be processed all the same: the one that
+ * stopped it has turned, or a person ended it after a start of unknown outcome.
+ */
+export const endedAnyway = (state: GroupState): Member[] =>
+  state.phase === 'concluded' && (hasTurnedTooLate(state) || state.halt?.attempt !== undefined) ? endedIn(state) : [];
+
+const endedIn = ({ members }: Pick<RegisteredGroup, 'members'>): Member[] =>
+  members.filter((one) => one.cause === 'not_processed' && one.documentId !== undefined);
 
 /**
  * Whether the registry may still process what was ended when a person ended the group: that it does not is the word of

@@ -1,23 +1,23 @@
-import { endedBehindTurned, LATE_READS, type GroupState } from '#domain';
+import { endedAnyway, LATE_READS } from '#domain';
 import type { TaskResult } from '#tasks';
-import type { TaskOf } from '../lane.js';
+import type { Claim, TaskOf } from '../lane.js';
 import type { TaskContext } from './context.js';
 import { again, hasReceipt, observe, seeSomeAlone, statusesOf } from './member-looks.js';
 
 /**
- * The member that had stopped its group has turned, after others were ended for that: the registry may go on with
- * these. They are looked at as often as a bare FAILED that may turn (decision 17).
+ * Something was ended as not processed, and the registry may go on with it: the member that had stopped its group has
+ * turned, or the group was started after all. It is looked at as often as a bare FAILED that may turn (decision 134).
  */
-export async function lookBehindTurned(
+export async function lookAtEndedAnyway(
   { dependents, profile }: TaskContext,
-  { claimedAt, payload: { groupId, account } }: TaskOf<'note_member'>,
-  state: GroupState,
+  { claimedAt, payload: { groupId, account } }: Claim & { payload: { groupId: string; account: string } },
+  why: 'turned' | 'begun',
 ): Promise<void> {
-  if (dependents === undefined || endedBehindTurned(state).length === 0) return;
+  if (dependents === undefined) return;
   const { failedGraceMs, unknownGraceMs } = profile.rules;
   const stepMs = Math.max(failedGraceMs, unknownGraceMs);
   const looks = [0, 1, ...LATE_READS].map((times) => ({
-    key: `settle_group:${groupId}:turned-${times}`,
+    key: `settle_group:${groupId}:${why}-${times}`,
     kind: 'settle_group' as const,
     lane: `${account}/status`,
     dueAt: new Date(claimedAt.getTime() + times * stepMs),
@@ -27,12 +27,12 @@ export async function lookBehindTurned(
 }
 
 /** One look at what was ended so: what the registry has processed after all is told as revised. */
-export async function settleBehindTurned(
+export async function settleEndedAnyway(
   context: TaskContext,
   task: TaskOf<'settle_group'>,
-  state: GroupState,
+  state: Parameters<typeof endedAnyway>[0],
 ): Promise<TaskResult> {
-  const members = endedBehindTurned(state);
+  const members = endedAnyway(state);
   if (members.length === 0) return { kind: 'done' };
   const { account } = task.payload;
   const seen = await statusesOf(context, account, members);

@@ -19,18 +19,28 @@ import {
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 const TOLD_AT = new Date('2026-03-02T12:00:00Z');
 
-/** A group of three whose first member ended by a bare FAILED, and with it the others as not processed. */
-async function stopped() {
+const PERSON = { kind: 'person', name: 'olga', authenticatedBy: 'test' } as const;
+
+/** A group of three that can be started, and what is done with it. */
+async function startable() {
   const registry = new FakeRegistry();
-  const [scheduled, clock]: [PlannedTask[], VirtualClock] = [[], new VirtualClock()];
+  registry.status = 'processing';
+  const [scheduled, clock, bulk]: [PlannedTask[], VirtualClock, FakeGroups] = [
+    [],
+    new VirtualClock(),
+    new FakeGroups(registry),
+  ];
   const queue = { schedule: (_: unknown, tasks: PlannedTask[]) => Promise.resolve(void scheduled.push(...tasks)) };
   const dependents = { pool: stores.pool, queue, endAtOnceDocTypes: [] };
-  const context = { ...processOn({ ...stores, registry, bulk: new FakeGroups(registry), clock }), dependents };
+  const fresh = () => ({ ...processOn({ ...stores, registry, bulk, clock }), dependents });
+  const context = fresh();
   const { group, command } = await acceptGroup(stores, 3);
   const ids = group.members.map((one) => one.requestId) as [string, string, string];
   const planned = () => plannedTasks(stores.store, group);
-  const run = async (kind: PlannedTask['kind'], id = ''): Promise<TaskResult> =>
-    runTask(context, asTask((await planned()).findLast((one) => one.kind === kind && one.key.includes(id))!), TOLD_AT);
+  const taskOf = async (kind: PlannedTask['kind'], id = ''): Promise<PlannedTask> =>
+    (await planned()).findLast((one) => one.kind === kind && one.key.includes(id))!;
+  const run = async (kind: PlannedTask['kind'], id = '', at = TOLD_AT): Promise<TaskResult> =>
+    runTask(context, asTask(await taskOf(kind, id)), at);
   const hear = async () => {
     for (const one of await planned()) if (one.kind === 'note_member') await runTask(context, asTask(one), TOLD_AT);
   };
@@ -38,24 +48,30 @@ async function stopped() {
     registry.statusOf.set(registry.taken.get(id)?.[0] ?? '', status);
   const outcomes = async () =>
     (await Promise.all(ids.map((id) => stateIn(stores.store, id)))).map((one) => 'outcome' in one && one.outcome);
-  registry.status = 'processing';
+  const lookAgain = async () => {
+    for (const one of scheduled) await runTask(context, asTask(one), one.dueAt);
+  };
+  const state = () => groupStateIn(stores.store, group.groupId);
   await runTask(context, command);
   for (const id of ids) {
     await run('send', id);
     await run('note_member', `${id}:sent`);
   }
   await run('group_check');
+  return { context, fresh, group, ids, registry, bulk, scheduled, taskOf, run, hear, show, outcomes, lookAgain, state };
+}
+
+/** Its first member ended by a bare FAILED, and with it the others as not processed. */
+async function stopped() {
+  const group = await startable();
+  const { ids, run, hear, show } = group;
   await run('group_start');
   show(ids[0], 'failed');
   await run('status', ids[0]);
   await hear();
   await run('settle_group');
   await hear();
-  const lookAgain = async () => {
-    for (const one of scheduled) await runTask(context, asTask(one), one.dueAt);
-  };
-  const state = () => groupStateIn(stores.store, group.groupId);
-  return { context, ids, registry, scheduled, run, hear, show, outcomes, lookAgain, state };
+  return group;
 }
 
 /** The member that had stopped it has a receipt after all. */
@@ -100,4 +116,32 @@ it('where that member stays failed nothing more is asked', async () => {
   const { scheduled, outcomes, state } = await stopped();
   expect(await outcomes()).toEqual(['failed', 'failed', 'failed']);
   expect([scheduled, (await state()).phase]).toEqual([[], 'concluded']);
+});
+
+it('what a person ended is looked at where the answer that its group was started comes after that', async () => {
+  const { fresh, context, group, ids, bulk, scheduled, taskOf, run, hear, show, outcomes, lookAgain, state } =
+    await startable();
+  const { unknownGraceMs } = context.profile.rules;
+  const decided = { requestId: group.groupId, isGroup: true as const, decision: 'end' as const, predecessors: [] };
+  const end: PlannedTask<'decide_hold'> = {
+    ...{ key: `decide_hold:${group.groupId}`, kind: 'decide_hold', lane: 'internal', dueAt: new Date(0) },
+    payload: { ...decided, start: 1, actor: PERSON, reason: 'it was lost' },
+  };
+  bulk.beforeStart = async () => {
+    await runTask(fresh(), asTask(await taskOf('group_start'), 2));
+    await runTask(context, asTask(end));
+    for (const id of ids) show(id, 'uploading');
+    const { payload } = (await taskOf('conclude_members')) as PlannedTask<'conclude_members'>;
+    const past = new Date(Date.parse(payload.haltedAt ?? '') + unknownGraceMs);
+    for (const _ of [1, 2]) await run('conclude_members', '', past);
+    await hear();
+  };
+  expect(await run('group_start')).toEqual({ kind: 'done' });
+  expect([(await state()).phase, await outcomes()]).toEqual(['concluded', ['failed', 'failed', 'failed']]);
+  expect(scheduled).toHaveLength(8);
+  for (const id of ids) show(id, 'processed');
+  await lookAgain();
+  for (const id of ids) await run('receipt', id);
+  await hear();
+  expect(await outcomes()).toEqual(['accepted', 'accepted', 'accepted']);
 });

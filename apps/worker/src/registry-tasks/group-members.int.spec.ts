@@ -274,6 +274,15 @@ describe('the members of a group that was not started', () => {
     expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
   });
 
+  it('are not ended by a look at what was ended before', async () => {
+    const { context, registry, task, requestIds } = await deniedGroup();
+    registry.status = 'processing';
+    expect(await runTask(context, { ...task, kind: 'settle_group', lane: `${ACCOUNT}/status` })).toEqual({
+      kind: 'done',
+    });
+    expect(await phases(requestIds)).toEqual(['sent', 'sent']);
+  });
+
   it('are all asked about where the registry has lost them, however far apart the looks are', async () => {
     const size = 24;
     const { context, registry, clock, task, requestIds } = await deniedGroup(size);

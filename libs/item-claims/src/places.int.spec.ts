@@ -483,7 +483,9 @@ describe('what waits on when nothing holds it any more', () => {
 describe('a recall', () => {
   it.each([
     ['request_id', (id: string) => id],
+    ['request_id in capital letters', (id: string) => id.toUpperCase()],
     ['id of the registry', registryIdOf],
+    ['id of the registry in capital letters', (id: string) => registryIdOf(id).toUpperCase()],
   ])('waits for documents of the packs of its operation, named by %s, and they for it', async (_what, named) => {
     await given('operation', { docType: 431, items: [P, Q], to: ATTIC });
     await world.conclude('operation', 'accepted');
@@ -503,6 +505,7 @@ describe('a recall', () => {
     ['request_id', 'operation'],
     ['id of the registry', registryIdOf('operation')],
     ['id of a copy', 'copy'],
+    ['id of a copy in capital letters', 'COPY'],
   ])('finds an operation of before this table was there in the read models, by %s', async (_what, recalls) => {
     await given('operation', { docType: 431, items: [P], to: ATTIC });
     await world.conclude('operation', 'accepted');

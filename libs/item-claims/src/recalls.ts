@@ -32,6 +32,9 @@ export async function keepOperations(tx: Transaction, events: ClaimEvent[]): Pro
     });
 }
 
+/** Whoever names an id may write it in small letters or in capitals. */
+const inAnyCase = (id = ''): string[] => [id, id.toLowerCase(), id.toUpperCase()];
+
 /**
  * What a recall concerns: the items and places of its operation. One of before `item_operation` was there may stand in
  * the read models alone, which were behind when that was filled; and only those have the id of a further copy. One that
@@ -40,13 +43,14 @@ export async function keepOperations(tx: Transaction, events: ClaimEvent[]): Pro
 export async function withRecalled(named: NamedItems, on: PageOptions): Promise<NamedItems> {
   const { rows } = await on.tx.query<{ sha256: Sha256 }>({
     name: 'item-operation-find',
-    text: `SELECT document_sha256 AS sha256 FROM item_operation WHERE request_id = $1 OR document_id = $1
+    text: `SELECT document_sha256 AS sha256 FROM item_operation
+        WHERE request_id = ANY ($1::text[]) OR document_id = ANY ($1::text[])
       UNION ALL SELECT document_sha256 FROM document_outcome WHERE request_id = ANY (ARRAY(
-        SELECT $1::text UNION ALL SELECT request_id FROM sent_document WHERE document_id = $1
+        SELECT unnest($1::text[]) UNION ALL SELECT request_id FROM sent_document WHERE document_id = ANY ($1::text[])
         UNION ALL SELECT request_id FROM movement_document
-          WHERE document_id = $1 AND request_id <> '' AND ${IN_OUR_NAME}
+          WHERE document_id = ANY ($1::text[]) AND request_id <> '' AND ${IN_OUR_NAME}
       )) LIMIT 1`,
-    values: [named.recalls],
+    values: [inAnyCase(named.recalls)],
   });
   const [found] = rows;
   const recalled =

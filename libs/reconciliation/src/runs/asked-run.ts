@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Actor } from '#event-store';
 import { canonicalJson, PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
-import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { ageOf, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import type { SnapshotKind } from '../snapshots/kinds.js';
 import { isToCome, mustHaveCome } from '../snapshots/to-come.js';
 import { namesIn, runsFolder, snapshotsFolder, writeFileRun, type FileRun } from './run-folder.js';
@@ -105,7 +105,7 @@ async function snapshotNamed(folder: string, name: string, kind: SnapshotKind): 
   return { folder: at, manifest: await readSnapshot(at, kind) };
 }
 
-/** By its moment, whenever it was imported. One whose moment is to come would be the newest for years. */
+/** By its moment; of equal ones that which was imported last. One whose moment is to come would be it for years. */
 async function newestStock(folder: string, branch: string | null, now: Date): Promise<Found> {
   const names = (await namesIn(snapshotsFolder(folder))).filter((name) => name.startsWith('stock-'));
   let newest: Found | undefined;
@@ -114,7 +114,7 @@ async function newestStock(folder: string, branch: string | null, now: Date): Pr
     const manifest = await readSnapshot(at, 'stock').catch(() => undefined);
     if (manifest === undefined || isToCome(manifest.moment, now)) continue;
     if (branch !== null && !isOf(manifest, branch)) continue;
-    if (newest === undefined || manifest.moment > newest.manifest.moment) newest = { folder: at, manifest };
+    if (newest === undefined || ageOf(manifest) > ageOf(newest.manifest)) newest = { folder: at, manifest };
   }
   if (newest !== undefined) return newest;
   const of = branch === null ? '' : ` of ${branch}`;

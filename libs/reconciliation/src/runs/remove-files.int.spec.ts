@@ -64,10 +64,11 @@ const scopeOf = (name: string, days: number) => ({
 });
 const digestOf = (name: string, days: number) => snapshotDigest(scopeOf(name, days), []);
 
-async function snapshot(name: string, days: number): Promise<void> {
+async function snapshot(name: string, days: number, importedAt = ago(days)): Promise<void> {
   const own = join(snapshots(), name);
   await mkdir(own, { recursive: true });
-  const manifest = { format: SNAPSHOT_FORMAT, ...scopeOf(name, days), buckets: [], digest: digestOf(name, days) };
+  const made = { importedAt: importedAt.toISOString(), buckets: [], digest: digestOf(name, days) };
+  const manifest = { format: SNAPSHOT_FORMAT, ...scopeOf(name, days), ...made };
   await writeFile(join(own, 'manifest.json'), canonicalJson(manifest));
   await age(own, days);
 }
@@ -103,6 +104,13 @@ const removed = async (
 };
 
 describe('old files of runs', () => {
+  it('of two snapshots of one moment, the one that was imported last is the newest', async () => {
+    await snapshot('E-1', 200, ago(200));
+    await snapshot('E-2', 200, ago(199));
+    expect(await removed()).toEqual(['snapshots/E-1']);
+    await rm(snapshots(), { recursive: true });
+  });
+
   it('go, and those stay that a case names, that are new, the newest of a branch, or under way', async () => {
     await run('old', 200);
     await run('old-resolved', 190);

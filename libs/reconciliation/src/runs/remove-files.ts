@@ -5,7 +5,7 @@ import { canonicalJson, type Sha256 } from '#kernel';
 import { FolderStore } from '#duckdb';
 import type { Queryable } from '#postgres';
 import { RESULT_FILE, RUN_FILE, type RunRecord } from '../comparison/run-record.js';
-import { MANIFEST, readSnapshot } from '../snapshots/manifest.js';
+import { ageOf, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
 import { FILE_RUN, namesIn, runsFolder, snapshotsFolder } from './run-folder.js';
 import { READING_FILE } from './reading.js';
 import { noteRemoved } from './request.js';
@@ -205,7 +205,7 @@ interface SnapshotFolder {
   folder: string;
   changedMs: number;
   digest: Sha256;
-  moment: string;
+  age: string;
   /** Kind, branch and places. */
   of: string;
 }
@@ -220,13 +220,14 @@ async function unusedSnapshots(
     const own = join(folder, name);
     const manifest = await readSnapshot(own).catch(() => undefined);
     if (manifest === undefined) continue;
-    const { kind, branch, places, moment, digest } = manifest;
+    const { kind, branch, places, digest } = manifest;
     const of = canonicalJson([kind, branch, places]);
-    found.push({ folder: own, changedMs: (await changedMs(own)) ?? Infinity, digest, moment, of });
+    const changed = (await changedMs(own)) ?? Infinity;
+    found.push({ folder: own, changedMs: changed, digest, age: ageOf(manifest), of });
   }
   const digests = new Set(kept.flatMap(({ record }) => record?.sides ?? []));
   const names = new Set(kept.flatMap(({ snapshots }) => snapshots));
-  const newest = newestOf(found, ({ of, moment }) => [of, moment]);
+  const newest = newestOf(found, ({ of, age }) => [of, age]);
   return found.filter(
     (one) =>
       one.changedMs < beforeMs && !newest.has(one) && !digests.has(one.digest) && !names.has(basename(one.folder)),

@@ -66,6 +66,10 @@ export interface SnapshotManifest extends Scope {
 export const isOfFile = ({ kind, files }: Pick<SnapshotManifest, 'kind' | 'files'>): boolean =>
   kind === 'registry' && !files.some(({ name }) => name === ANSWERS_INDEX);
 
+/** Orders snapshots: what tells of a later moment, or of the same and was imported later, comes behind. */
+export const ageOf = ({ moment, importedAt }: Pick<SnapshotManifest, 'moment' | 'importedAt'>): string =>
+  `${moment} ${importedAt}`;
+
 /** Over scope and buckets, each a line. */
 export function snapshotDigest({ kind, moment, branch, places }: Scope, buckets: BucketFacts[]): Sha256 {
   const lines = buckets.map(({ rows, sha256 }, bucket) => `${bucket.toString(16)} ${rows} ${sha256}\n`);

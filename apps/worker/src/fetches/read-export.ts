@@ -374,7 +374,7 @@ async function tryStep(
     async (tx) => {
       const made = { ...step, order: { ...step.order, faults: {} } };
       if (!(await keepStep(tx, fetch, { step: made, answer, calls, intervalMs }))) return false;
-      if (step.problem !== undefined) await failFetch(tx, fetch.fetchId, step.problem);
+      if (step.problem !== undefined) await failFetch(tx, fetch, step.problem);
       else if (step.phase !== fetch.phase)
         await context.queue.schedule(tx, [fetchTask(fetch, step.phase, `:${fetch.calls}`)]);
       return true;

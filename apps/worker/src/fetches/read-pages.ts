@@ -262,7 +262,7 @@ export async function failed(
 }
 
 async function giveUp(context: FetchContext, fetch: RegistryFetch, problem: string): Promise<TaskResult> {
-  await failFetch(context.pool, fetch.fetchId, problem);
+  await failFetch(context.pool, fetch, problem);
   return ended(context, fetch, problem);
 }
 

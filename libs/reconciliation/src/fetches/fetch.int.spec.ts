@@ -1,8 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { checkDigitOf } from '#kernel';
+import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { ASKED_AT_ONCE, findFetch, keepFetch, MOST_ASKED, watchedSince, type FetchWay } from './fetch.js';
+import {
+  ASKED_AT_ONCE,
+  findFetch,
+  keepFetch,
+  MOST_ASKED,
+  resumeFetch,
+  watchedSince,
+  type FetchPhase,
+  type FetchWay,
+  type RegistryFetch,
+} from './fetch.js';
 import { failFetch } from './pages.js';
 import { registryFetchSchema } from './schema.js';
 
@@ -41,14 +52,28 @@ describe('the names of a fetch', () => {
   }, 120_000);
 });
 
-it.each(['complete', 'gathered'])('a fetch that is %s does not fail any more', async (phase) => {
+/** A fetch by filter that is in this phase. */
+async function fetchIn(phase: FetchPhase): Promise<RegistryFetch> {
   const fetchId = randomUUID();
   const about = { reason: 'spec', actor: { kind: 'system', name: 'spec', authenticatedBy: 'test' } as const };
   const request = { fetchId, account: 'main', way: 'filter' as const, expected: 0, ...about };
   await keepFetch(db.pool, request, { items: named(0), schedule: () => Promise.resolve() });
   await db.pool.query('UPDATE registry_fetch SET phase = $2 WHERE fetch_id = $1', [fetchId, phase]);
-  await failFetch(db.pool, fetchId, 'late');
-  expect(await findFetch(db.pool, fetchId)).toMatchObject({ phase, problem: null });
+  return (await findFetch(db.pool, fetchId)) as RegistryFetch;
+}
+
+it.each(['complete', 'gathered'] as const)('a fetch that is %s does not fail any more', async (phase) => {
+  const fetch = await fetchIn(phase);
+  await failFetch(db.pool, fetch, 'late');
+  expect(await findFetch(db.pool, fetch.fetchId)).toMatchObject({ phase, problem: null });
+});
+
+it('a fetch with which somebody has gone on does not fail by what was wrong before', async () => {
+  const before = await fetchIn('filter');
+  await failFetch(db.pool, before, 'its task failed for good');
+  await inTransaction(db.pool, (tx) => resumeFetch(tx, before.fetchId), { name: 'spec' });
+  await failFetch(db.pool, before, 'its task failed for good');
+  expect(await findFetch(db.pool, before.fetchId)).toMatchObject({ phase: 'filter', problem: null, resumed: 1 });
 });
 
 it('the watch for suspensions is known by its readings, and off two days after the last one', async () => {

@@ -181,13 +181,17 @@ export async function noteFailure(db: Queryable, fetchId: string, problem: strin
   return rows[0]?.failures ?? 0;
 }
 
-/** It ends here, until somebody has it go on. */
-export const failFetch = async (db: Queryable, fetchId: string, problem: string): Promise<void> =>
+/** It ends here, until somebody has it go on; one that somebody has gone on with since it was seen stays. */
+export const failFetch = async (
+  db: Queryable,
+  { fetchId, resumed }: Pick<RegistryFetch, 'fetchId' | 'resumed'>,
+  problem: string,
+): Promise<void> =>
   void (await db.query(
     `UPDATE registry_fetch SET phase = 'failed', failed_phase = CASE WHEN phase = 'plan' THEN NULL ELSE phase END,
-       problem = $2, completed_at = statement_timestamp()
-     WHERE fetch_id = $1 AND phase NOT IN ('failed', 'complete', 'gathered')`,
-    [fetchId, problem],
+       problem = $3, completed_at = statement_timestamp()
+     WHERE fetch_id = $1 AND resumed = $2 AND phase NOT IN ('failed', 'complete', 'gathered')`,
+    [fetchId, resumed, problem],
   ));
 
 /** Gives up a fetch as it was seen, for good; one that somebody has gone on with meanwhile stays. */

@@ -327,7 +327,7 @@ async function endWithItsTask(pool: Pool, fetch: RegistryFetch): Promise<void> {
   if (failure === undefined) return;
   if (phase === 'plan')
     throw new PedigreeError('unavailable', `the task that plans the fetch ${fetchId} failed for good: ${failure}`, {});
-  await failFetch(pool, fetchId, `its task failed for good: ${failure}`);
+  await failFetch(pool, fetch, `its task failed for good: ${failure}`);
 }
 
 /**

@@ -96,7 +96,7 @@ export class PackRuns {
   async look(): Promise<void> {
     const { stock, signal } = this.parts;
     let isWell = await this.apart({ folder: stock?.folder }, () => this.takeFiles());
-    isWell = (await this.apart({}, () => this.alone(() => takeAsked(this.parts)))) && isWell;
+    isWell = (await this.apart({}, () => takeAsked(this.parts, (work) => this.alone(work)))) && isWell;
     for (const runId of await this.waiting()) {
       if (signal.aborted) return;
       isWell = (await this.apart({ runId }, () => this.alone(() => this.attempt(runId), runId))) && isWell;

@@ -9,11 +9,22 @@ const MOST_TAKEN = 100;
 const START = 'start requested pack runs';
 
 /**
- * Writes the folders of runs that were asked for. The folder comes before the note that it was taken, so that a crash
- * between the two repeats what changes nothing. What cannot be taken now stays, and keeps no other back. The caller
- * holds the lock of all runs about packs.
+ * Takes runs that were asked for. `alone`: does work under the lock of all runs about packs, or not at all. While
+ * another reconciler holds that one, it may have taken all: then nothing is left to fail at.
  */
-export async function takeAsked(parts: StockRunsParts): Promise<void> {
+export async function takeAsked(
+  parts: StockRunsParts,
+  alone: (work: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  if ((await untakenRuns(parts.pool, 1)).length === 0) return parts.troubles.over(START);
+  await alone(() => takeSome(parts));
+}
+
+/**
+ * Writes the folders of runs that were asked for. The folder comes before the note that it was taken, so that a crash
+ * between the two repeats what changes nothing. What cannot be taken now stays, and keeps no other back.
+ */
+async function takeSome(parts: StockRunsParts): Promise<void> {
   const { pool, segments, clock, log, troubles } = parts;
   let isWell = true;
   for (const asked of await untakenRuns(pool, MOST_TAKEN)) {

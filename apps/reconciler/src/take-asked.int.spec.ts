@@ -29,7 +29,9 @@ it('what a reconciler could not start is no trouble of it once another has, thou
   const parts = { pool: db.pool, segments, clock: systemClock, log: silent, troubles } as unknown as StockRunsParts;
   await keepAskedRun(db.pool, { runId: 'asked', reason: 'spec', actor: ACTOR, asked: ASKED });
   await takeAsked(parts, (work) => work());
-  expect(troubles.all()).toMatchObject([{ name: 'start requested pack runs', reason: expect.stringMatching('ENOTDIR') }]);
+  expect(troubles.all()).toMatchObject([
+    { name: 'start requested pack runs', reason: expect.stringMatching('ENOTDIR') },
+  ]);
   const isBusy = (): Promise<void> => Promise.resolve();
   await takeAsked(parts, isBusy);
   expect(troubles.all()).toHaveLength(1);

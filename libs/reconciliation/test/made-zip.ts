@@ -9,6 +9,8 @@ export interface Entry {
   method?: number;
   /** Its lengths stand in a field of zip64. */
   isZip64?: boolean;
+  /** The header before its content tells all of it, too. */
+  isToldTwice?: boolean;
 }
 
 /** The field of zip64: length and packed length in eight bytes each (APPNOTE 4.5.3). */
@@ -25,12 +27,18 @@ function zip64Of(bytes: number, packedBytes: number): Buffer {
 export function zipOf(entries: Entry[]): Buffer {
   const [parts, directory]: [Buffer[], Buffer[]] = [[], []];
   let at = 0;
-  for (const { name, content, bytes = content.length, flags = 0, method = 8, isZip64 = false } of entries) {
+  for (const { name, content, bytes = content.length, flags = 0, method = 8, isZip64 = false, ...more } of entries) {
     const packed = method === 8 ? deflateRawSync(content) : content;
     const extra = isZip64 ? zip64Of(bytes, packed.length) : Buffer.alloc(0);
     const local = Buffer.alloc(30);
     local.writeUInt32LE(0x04034b50, 0);
     local.writeUInt16LE(name.length, 26);
+    if (more.isToldTwice === true) {
+      local.writeUInt16LE(method, 8);
+      local.writeUInt32LE(crc32(content), 14);
+      local.writeUInt32LE(packed.length, 18);
+      local.writeUInt32LE(bytes, 22);
+    }
     const central = Buffer.alloc(46);
     central.writeUInt32LE(0x02014b50, 0);
     central.writeUInt16LE(flags, 8);

@@ -3,6 +3,7 @@ import { ITEM, PLAIN_ITEM, readCodes } from './codes.js';
 import { dateOf, instantOf } from './dates.js';
 import type { Column } from './kinds.js';
 import type { Mapping } from './mapping.js';
+import { SHEET_ERROR } from './sheet-faults.js';
 import { MOST_AHEAD_MS } from './to-come.js';
 
 /** Longest text in a cell. */
@@ -140,8 +141,14 @@ function reasonOf(column: Column, { mapping, branch, moment }: Checking): string
       ? ` WHEN ${cell} <> ${quoted(branch)} THEN ${bad(`is another place than ${branch}`)}`
       : '';
   return `CASE WHEN length(${cell}) > ${MOST_TEXT} THEN ${bad(`is longer than ${MOST_TEXT} characters`)}
-    WHEN regexp_matches(${cell}, ${CONTROL}) THEN '${column.name}: holds a control character'${other} END`;
+    WHEN regexp_matches(${cell}, ${CONTROL}) THEN '${column.name}: holds a control character'
+    WHEN ${isSheetError(cell, mapping)} THEN ${bad(NO_VALUE)}${other} END`;
 }
+
+const NO_VALUE = 'is what a spreadsheet shows where it has no value: an error, no result, or a merged cell';
+/** No spreadsheet has written a Parquet file: there it is a text. */
+const isSheetError = (cell: string, { format }: Mapping): string =>
+  format === 'parquet' ? 'false' : `regexp_full_match(${cell}, ${quoted(SHEET_ERROR)})`;
 
 function wordOf({ name, words = [], absent }: Column, cell: string, mapping: Mapping): string {
   const known = [...words.map((word) => [word, word]), ...Object.entries(mapping.words[name] ?? {})];

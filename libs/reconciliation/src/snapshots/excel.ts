@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type * as ReadExcelFile from 'read-excel-file/node';
 import { PedigreeError } from '#kernel';
+import { MERGED, SHEET_COLUMNS, sheetFaults, type SheetFaults } from './sheet-faults.js';
 
 /** Rows of a sheet (ECMA-376), its header among them. */
 const MOST_ROWS = 1_048_576;
@@ -16,6 +17,10 @@ interface Work {
   sheet: string | undefined;
   header: boolean;
   mostRows: number;
+  faults: SheetFaults;
+  /** Of a sheet; and what stands in a cell that is merged into another. */
+  sheetColumns: number;
+  merged: string;
 }
 
 type Told = { columns: string[]; rows: number } | { problem: string };
@@ -23,7 +28,8 @@ type Told = { columns: string[]; rows: number } | { problem: string };
 /**
  * Writes a sheet as NDJSON, a line for each row, so that a line's number is that of the row. The header and empty rows
  * are empty lines. A number stays a number, for a code that a spreadsheet took for one has lost its digits. A date is
- * written as such. Runs in a thread of its own, with a limit of memory.
+ * written as such, and a cell that has no value and ought to have one as the error that the spreadsheet shows. Runs in
+ * a thread of its own, with a limit of memory.
  * @throws PedigreeError `invalid_parameter`, in words, for what is no Excel file (.xlsx), a sheet that is not there, or
  *   one that is too large.
  */
@@ -31,14 +37,20 @@ export async function sheetAsNdjson(
   path: string,
   { out, sheet, header }: { out: string; sheet?: string | undefined; header: boolean },
 ): Promise<{ columns: string[]; rows: number }> {
-  const work: Work = { from: import.meta.url, path, out, sheet, header, mostRows: MOST_ROWS };
-  const thread = new Worker(`(${readHere.toString()})()`, {
+  const refuse = (problem: string): PedigreeError =>
+    new PedigreeError('invalid_parameter', `${path}: ${problem}`, { file: path });
+  const faults = await sheetFaults(path, sheet).catch((error: Error) => {
+    throw refuse(`is no Excel file that can be read: ${error.message}`);
+  });
+  const work: Work = {
+    ...{ from: import.meta.url, path, out, sheet, header, mostRows: MOST_ROWS },
+    ...{ faults, sheetColumns: SHEET_COLUMNS, merged: MERGED },
+  };
+  const thread = new Worker(`${[markFaults, textOf, readHere].map(String).join('\n')}\nreadHere()`, {
     eval: true,
     workerData: work,
     resourceLimits: { maxOldGenerationSizeMb: MOST_MEMORY_MB },
   });
-  const refuse = (problem: string): PedigreeError =>
-    new PedigreeError('invalid_parameter', `${path}: ${problem}`, { file: path });
   try {
     const told = await new Promise<Told>((resolve, reject) => {
       thread.once('message', resolve);
@@ -72,11 +84,12 @@ export function mustHaveColumns(columns: readonly string[], mapped: Readonly<Rec
   }
 }
 
-/** Runs in the thread, as text: it knows nothing but what it imports itself. */
+/** Like all below it runs in the thread, as text: it knows nothing but these and what it imports itself. */
 async function readHere(): Promise<void> {
   const { parentPort, workerData } = await import('node:worker_threads');
   const { createWriteStream, readFileSync } = await import('node:fs');
-  const { from, path, out, sheet, header, mostRows } = workerData as Work;
+  const work = workerData as Work;
+  const { from, path, out, sheet, header, mostRows } = work;
   const { createRequire } = await import('node:module');
   const { pipeline } = await import('node:stream/promises');
   const { readSheet } = createRequire(from)('read-excel-file/node') as typeof ReadExcelFile;
@@ -89,18 +102,13 @@ async function readHere(): Promise<void> {
   } catch (error) {
     return say({ problem: `is no Excel file that can be read: ${(error as Error).message}` });
   }
-  if (rows.length > mostRows) return say({ problem: `has ${rows.length} rows, and a sheet has ${mostRows} at most` });
   const first = rows[0] ?? [];
   const columns = first.map((cell, n) => (header ? String(cell ?? '').trim() : String(n + 1)));
-  const cellOf = (cell: unknown): unknown => {
-    if (!(cell instanceof Date)) return cell;
-    const text = cell.toISOString();
-    // A date of a sheet has no zone: the mapping's is meant.
-    return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text.slice(0, 19);
-  };
+  markFaults(rows, work);
+  if (rows.length > mostRows) return say({ problem: `has ${rows.length} rows, and a sheet has ${mostRows} at most` });
   const lineOf = (row: unknown[], n: number): string => {
     const filled = row.flatMap((cell, at) =>
-      cell === null || cell === undefined || columns[at] === undefined ? [] : [[columns[at], cellOf(cell)]],
+      cell === null || cell === undefined || columns[at] === undefined ? [] : [[columns[at], textOf(cell)]],
     );
     return (header && n === 0) || filled.length === 0
       ? '\n'
@@ -112,4 +120,29 @@ async function readHere(): Promise<void> {
   // A file that cannot be written ends the thread with its error.
   await pipeline(lines(), createWriteStream(out));
   say({ columns, rows: rows.length });
+}
+
+/** A date of a sheet has no zone: the mapping's is meant. */
+function textOf(cell: unknown): unknown {
+  if (!(cell instanceof Date)) return cell;
+  if (Number.isNaN(cell.getTime())) return '#NUM!';
+  const text = cell.toISOString();
+  return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text.slice(0, 19);
+}
+
+/** The library leaves cells empty that are not: also at the end, where it leaves out rows that have no others. */
+function markFaults(rows: unknown[][], { faults, sheetColumns, merged }: Work): void {
+  for (const [text, cells] of faults.cells)
+    for (const cell of cells) {
+      const [row, column] = [Math.floor(cell / sheetColumns), cell % sheetColumns];
+      while (rows.length <= row) rows.push([]);
+      (rows[row] as unknown[])[column] = text;
+    }
+  for (const [first, last] of faults.merged) {
+    const [top, left] = [Math.floor(first / sheetColumns), first % sheetColumns];
+    const isEmpty = (row: unknown[] | undefined, at: number): boolean => (row?.[at] ?? null) === null;
+    if (isEmpty(rows[top], left)) continue;
+    for (const row of rows.slice(top, Math.floor(last / sheetColumns) + 1))
+      for (let at = left; at <= last % sheetColumns && at < row.length; at += 1) if (isEmpty(row, at)) row[at] = merged;
+  }
 }

@@ -39,7 +39,7 @@ export class ExportedPacks {
   get calls(): FetchContext['packs'] {
     const noCall = () => this.noCall();
     return {
-      ...{ exports: this.exports, lists: { page: this.results } },
+      ...{ exports: this.exports, lists: { page: this.lists } },
       ...{ sgtins: { byList: noCall }, ssccs: { fullHierarchy: noCall } },
     };
   }
@@ -70,6 +70,11 @@ export class ExportedPacks {
         return null;
       }),
   };
+
+  private readonly lists = ((...[account, list, asked]: Parameters<Results>) =>
+    list === 'sgtins'
+      ? this.answer('filter', () => ({ items: [], total: 0 }))
+      : this.results(account, list, asked as never)) as unknown as Results;
 
   private readonly results = ((_account: string, _list: string, { filter }: { filter: { taskIds: string[] } }) =>
     this.answer('results', () => {

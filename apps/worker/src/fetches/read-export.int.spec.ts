@@ -12,6 +12,7 @@ import {
   orderOf,
   registryFetchSchema,
   resumeFetch,
+  type FetchWay,
   type RegistryFetch,
 } from '#reconciliation';
 import { loadProfile } from '#registry-client';
@@ -56,13 +57,20 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-async function asked(): Promise<string> {
+async function asked(request: { way: FetchWay; freshHours?: number } = { way: 'export' }): Promise<string> {
   const fetchId = randomUUID();
   const actor = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
   const nothing = (async function* () {})() as AsyncGenerator<string[]>;
   await keepFetch(
     db.pool,
-    { fetchId, account: 'main', way: 'export', reason: 'spec', actor, expected: null },
+    {
+      fetchId,
+      account: 'main',
+      reason: 'spec',
+      actor,
+      expected: request.way === 'auto' ? 10_000_000 : null,
+      ...request,
+    },
     { items: nothing, schedule: (tx, tasks) => queue.schedule(tx, tasks) },
   );
   return fetchId;
@@ -275,6 +283,30 @@ describe('a fetch by export', () => {
     expect(await stateOf(id)).toMatchObject({ phase: 'complete' });
     expect(registry.asked.filter((one) => one === 'order')).toHaveLength(1);
   });
+
+  it.each(['preparing', 'failed'] as const)(
+    'that auto chose, and that is %s, is left for a filter by who goes on; it waits no longer than that one takes',
+    async (ends) => {
+      const registry = new ExportedPacks(ROWS);
+      Object.assign(registry, { ends, looks: 1 });
+      Object.assign(PROFILE.operations.export_state, { intervalMs: 600_000 });
+      const id = await asked({ way: 'auto', freshHours: 24 });
+      expect(await work(registry)).toBe('done');
+      expect(await stateOf(id)).toMatchObject({ phase: 'failed', way: 'export' });
+      // Of ten million packs.
+      const { pageSize = 1, intervalMs } = PROFILE.operations.sgtins;
+      const hours = (intervalMs * Math.ceil(9_999_999 / (pageSize - 1))) / 3_600_000;
+      const looks = registry.asked.filter((one) => one === 'state task 1').length;
+      if (ends === 'preparing') expect([looks, hours > 1]).toEqual([Math.floor(hours * 6) + 1, true]);
+      // Looks may be many, and are no pages of the filter.
+      await db.pool.query('UPDATE registry_fetch SET calls = 5000 WHERE fetch_id = $1', [id]);
+      await resume(id);
+      expect(await stateOf(id)).toMatchObject({ phase: 'plan', way: 'auto', freshHours: null, resumed: 1 });
+      expect(await work(registry)).toBe('done');
+      expect(await stateOf(id)).toMatchObject({ phase: 'complete', way: 'filter', calls: 5_001 });
+      expect(registry.asked.slice(-2)).toEqual([expect.not.stringMatching('filter'), 'filter']);
+    },
+  );
 });
 
 describe('an order whose answer is lost', () => {

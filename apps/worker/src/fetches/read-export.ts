@@ -33,12 +33,10 @@ import type { CallAnswer } from '#domain';
 import type { CallOutcome, ListRecord, Profile, RawAnswer } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import { retryAfterMs, WRITE_WITHIN_MS } from '../registry-tasks/call-timing.js';
-import { ended, failed, problemOf, type Failure, type FetchContext } from './read-pages.js';
+import { ended, failed, mostPreparingMs, problemOf, type Failure, type FetchContext } from './read-pages.js';
 
 /** Between two look-ups of an order, or two looks at an export, unless the interval of the method is longer. */
 const LOOK_EVERY_MS = 2_000;
-/** An export that is prepared for longer is given up. */
-const MOST_PREPARING_MS = 86_400_000;
 /** Downloads of a file that turns out damaged, too large or empty. */
 const MOST_DOWNLOADS = 5;
 /** Times that something is not there which ought to be. */
@@ -46,10 +44,11 @@ const MOST_ABSENT = 10;
 /** Tries to remove a result whose file is here. */
 const MOST_REMOVALS = 5;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** Begins the name of the folder of a download. */
 const FOLDER = 'pedigree-export-';
 /** More than a download takes. */
-const MOST_FOLDER_MS = 86_400_000;
+const MOST_FOLDER_MS = DAY_MS;
 /** Times that a late answer is decided on again, where another process goes on meanwhile. */
 const MOST_TRIES = 5;
 
@@ -178,18 +177,16 @@ async function look(context: FetchContext, fetch: RegistryFetch, order: ExportOr
     return goOn(context, fetch, { step: { order: { ...order, looks, failure }, phase: 'export_result' }, answer });
   }
   const delayMs = Math.max(LOOK_EVERY_MS, profile.operations.export_state.intervalMs);
-  if (looks * delayMs > MOST_PREPARING_MS)
-    return goOn(context, fetch, {
-      step: {
-        order: { ...order, looks: 0 },
-        phase: 'export_wait',
-        problem: `the export ${order.taskId} is ${status} for a day`,
-      },
-      ...{ calls: 1 },
-    });
+  const mostMs = mostPreparingMs(context, fetch);
+  if (looks * delayMs > mostMs) {
+    const problem = `the export ${order.taskId} is ${status} for ${hoursSaid(mostMs)}`;
+    return goOn(context, fetch, { step: { order: { ...order, looks: 0 }, phase: 'export_wait', problem }, calls: 1 });
+  }
   const step = { order: { ...order, looks }, phase: 'export_wait' as const };
   return goOn(context, fetch, { step, delayMs, calls: 1 });
 }
+
+const hoursSaid = (ms: number): string => (ms === DAY_MS ? 'a day' : `${Math.round((10 * ms) / HOUR_MS) / 10} hours`);
 
 async function findResult(context: FetchContext, fetch: RegistryFetch, order: ExportOrder): Promise<TaskResult> {
   const { taskId, failure } = order;

@@ -487,7 +487,7 @@ describe('a page that fails', () => {
       await work(registry);
       return stateOf(id);
     };
-    await db.pool.query('UPDATE registry_fetch SET calls = 2500 WHERE fetch_id = $1', [id]);
+    await db.pool.query('UPDATE registry_fetch SET next_page = 2500 WHERE fetch_id = $1', [id]);
     expect(await resumed()).toMatchObject({
       ...{ phase: 'failed', failedPhase: 'filter', problem: expect.stringContaining('the list moved so much') },
     });

@@ -60,10 +60,13 @@ const TURN_MS = 5_000;
 /** Calls in a row that may fail before the fetch is given up: with its delays, three quarters of an hour. */
 const MOST_FAILURES = 50;
 const BACKOFF = { firstMs: 1_000, mostMs: 60_000 };
-/** Calls that a walk may take beyond the pages of its list: it steps back where the list moves under it. */
-const SPARE_CALLS = 1_000;
+/** Pages that a walk may take beyond those of its list: it steps back where the list moves under it. */
+const SPARE_PAGES = 1_000;
 const SPARE_ROUNDS = 4;
 const DEFAULT_PAGE = 100;
+/** An export that is prepared for longer is given up; sooner where a filter may take its place. */
+const MOST_PREPARING_MS = 86_400_000;
+const LEAST_PREPARING_MS = 3_600_000;
 /** Of an entry that nobody understands; a longer one ends in its digest. The answer itself is kept. */
 const LONGEST_STRANGE = 500;
 
@@ -76,10 +79,8 @@ const sizeOf = ({ profile }: Pick<FetchContext, 'profile'>, phase: CallingPhase)
 export async function planFetch(context: FetchContext, task: TaskOf<'plan_fetch'>): Promise<TaskResult> {
   const fetch = await findFetch(context.pool, task.payload.fetchId);
   if (fetch?.phase !== 'plan') return { kind: 'done' };
-  const { items, expected, way } = fetch;
-  const [filter, list] = [sizeOf(context, 'filter'), sizeOf(context, 'list')];
-  const steps = exportSteps(context, fetch);
-  const chosen = way === 'auto' ? wayCosts({ items, expected, filter, list, export: steps })[0].way : way;
+  const { items, way } = fetch;
+  const chosen = way === 'auto' ? costsOf(context, fetch, exportSteps(context, fetch))[0].way : way;
   const phase = chosen === 'export' ? 'export_seek' : chosen;
   const isByName = phase === 'list' || phase === 'containers';
   const pages = isByName ? pagesOfList(items, sizeOf(context, phase).pageSize) : null;
@@ -87,6 +88,20 @@ export async function planFetch(context: FetchContext, task: TaskOf<'plan_fetch'
     name: 'the beginning of a registry fetch',
   });
   return { kind: 'done' };
+}
+
+function costsOf(context: FetchContext, { items, expected }: RegistryFetch, steps?: number[]) {
+  const [filter, list] = [sizeOf(context, 'filter'), sizeOf(context, 'list')];
+  return wayCosts({ items, expected, filter, list, export: steps });
+}
+
+/**
+ * For how long an export is waited for. `auto` takes one to save time: it waits no longer than a filter would take,
+ * which reads all packs instead.
+ */
+export function mostPreparingMs(context: FetchContext, fetch: RegistryFetch): number {
+  if ((fetch.freshHours ?? null) === null) return MOST_PREPARING_MS;
+  return Math.min(MOST_PREPARING_MS, Math.max(LEAST_PREPARING_MS, costsOf(context, fetch)[0].ms));
 }
 
 /** Intervals of the calls of an export; undefined where its rows are too old for who asks. */
@@ -129,9 +144,9 @@ type Read = { page: FetchedPage; moved: Moved | 'end' } | Failure;
 async function readPage(context: FetchContext, fetch: RegistryFetch, phase: PagePhase): Promise<TaskResult | 'more'> {
   const isWalk = phase === 'filter' || phase === 'suspended' || phase === 'decisions';
   // Whoever has it go on allows it as many again.
-  const most = (1 + fetch.resumed) * (SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0));
-  if (isWalk && fetch.calls > most)
-    return giveUp(context, fetch, `the list moved so much that ${fetch.calls} calls did not reach its end`);
+  const most = (1 + fetch.resumed) * (SPARE_PAGES + SPARE_ROUNDS * (fetch.pages ?? 0));
+  if (isWalk && fetch.nextPage > most)
+    return giveUp(context, fetch, `the list moved so much that ${fetch.nextPage} pages did not reach its end`);
   const read = await (isWalk
     ? readWalk(context, fetch, phase)
     : phase === 'containers'

@@ -50,7 +50,7 @@ export interface FetchRequest {
   expected: number | null;
   /** Of a filter: only packs whose last operation was from here on; absent: all of them. */
   movedFrom?: Date | null;
-  /** Rows that old are good enough to begin with, so that `auto` may take an export; absent: none are. */
+  /** Rows that old are good enough to begin with, so that `auto` may take an export; absent: not. */
   freshHours?: number | null;
 }
 
@@ -101,7 +101,8 @@ export async function keepFetch(
     schedule,
   }: { items: AsyncIterable<string[]>; schedule: (tx: Transaction, tasks: PlannedTask[]) => Promise<void> },
 ): Promise<void> {
-  const { fetchId, account, way, reason, actor, expected, movedFrom = null, freshHours = null } = request;
+  const { fetchId, account, way, reason, actor, expected, movedFrom = null } = request;
+  const freshHours = way === 'auto' ? (request.freshHours ?? null) : null;
   await pool.query(
     `INSERT INTO registry_fetch (fetch_id, account, way, reason, actor, items, expected, moved_from, fresh_hours)
      VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8) ON CONFLICT DO NOTHING`,
@@ -206,17 +207,16 @@ export async function listFetches(db: Queryable, limit: number): Promise<Registr
 const nameOf = ({ fetchId, requestedAt }: Pick<RegistryFetch, 'fetchId' | 'requestedAt'>): string =>
   `${fetchId}:${requestedAt.getTime()}`;
 
-/** The first task of a fetch. */
-const planFetchTask = ({
-  fetchId,
-  requestedAt,
-}: Pick<RegistryFetch, 'fetchId' | 'requestedAt'>): PlannedTask<'plan_fetch'> => ({
-  key: `plan_fetch:${nameOf({ fetchId, requestedAt })}`,
+/** The first task of a fetch; another where its way is chosen once more. */
+const planFetchTask = (
+  fetch: Pick<RegistryFetch, 'fetchId' | 'requestedAt' | 'resumed'>,
+): PlannedTask<'plan_fetch'> => ({
+  key: `plan_fetch:${nameOf(fetch)}${fetch.resumed === 0 ? '' : `:${fetch.resumed}`}`,
   kind: 'plan_fetch',
   lane: FETCH_LANE,
   priority: FETCH_PRIORITY,
   dueAt: new Date(0),
-  payload: { fetchId },
+  payload: { fetchId: fetch.fetchId },
 });
 
 const CALLS = {
@@ -272,12 +272,17 @@ export async function failureOfTask(db: Queryable, fetch: RegistryFetch): Promis
 }
 
 /**
- * Has a fetch that failed go on at the page where it ended; what went wrong is counted anew. The caller schedules the
- * task that is returned in the same transaction. @throws PedigreeError `not_found` when there is none that failed.
+ * Has a fetch that failed go on at the page where it ended; what went wrong is counted anew. Where `auto` took an
+ * export that came to nothing, the way is chosen once more, without one. The caller schedules the task that is returned
+ * in the same transaction. @throws PedigreeError `not_found` when there is none that failed.
  */
 export async function resumeFetch(tx: Transaction, fetchId: string): Promise<PlannedTask> {
+  const isPlanned = `failed_phase LIKE 'export%' AND fresh_hours IS NOT NULL`;
   const { rows } = await tx.query<Parameters<typeof fetchOf>[0]>(
-    `UPDATE registry_fetch SET phase = failed_phase, failed_phase = NULL, problem = NULL, failures = 0,
+    `UPDATE registry_fetch SET phase = CASE WHEN ${isPlanned} THEN 'plan' ELSE failed_phase END,
+       way = CASE WHEN ${isPlanned} THEN 'auto' ELSE way END,
+       fresh_hours = CASE WHEN ${isPlanned} THEN NULL ELSE fresh_hours END,
+       failed_phase = NULL, problem = NULL, failures = 0,
        place = (place::jsonb - 'ends')::text, export_order = (export_order::jsonb - 'faults')::text,
        resumed = resumed + 1, completed_at = NULL
      WHERE fetch_id = $1 AND phase = 'failed' AND failed_phase IS NOT NULL RETURNING ${COLUMNS}`,
@@ -286,5 +291,6 @@ export async function resumeFetch(tx: Transaction, fetchId: string): Promise<Pla
   const [row] = rows;
   if (row === undefined)
     throw new PedigreeError('not_found', `no fetch ${fetchId} has failed at a page: nothing to go on with`, {});
-  return fetchTask(fetchOf(row), row.phase as CallingPhase);
+  const fetch = fetchOf(row);
+  return fetch.phase === 'plan' ? planFetchTask(fetch) : fetchTask(fetch, fetch.phase as CallingPhase);
 }

@@ -21,7 +21,7 @@ export type FetchWay = 'auto' | Way | 'containers' | WatchWay;
 /** What the watch for suspensions reads. */
 export type WatchWay = 'suspended' | 'decisions';
 /** `asked`: not all of its items are there yet. */
-type FetchPhase = 'asked' | 'plan' | CallingPhase | 'complete' | 'failed' | 'gathered';
+export type FetchPhase = 'asked' | 'plan' | CallingPhase | 'complete' | 'failed' | 'gathered';
 /** The steps of an export, in their order. */
 export const EXPORT_PHASES = [
   'export_seek',

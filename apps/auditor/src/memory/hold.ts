@@ -178,30 +178,35 @@ async function holdPublished(db: Queryable, { remembered, published, size }: Pub
     );
 }
 
+interface Remembering {
+  known: Memory;
+  remembered: Checkpoint | undefined;
+  newest?: StoredCheckpoint | undefined;
+}
+
 /**
- * Whether what is remembered still has to be published, after a crash. Where the one before is missing too, rows were
- * taken away.
+ * Whether what is remembered still has to be published, after a crash: another auditor may have published an earlier
+ * one meanwhile. Where the one before is missing too, rows were taken away.
  */
 async function isUnpublished(
   tx: Queryable,
   keys: LogKeys,
-  {
-    known,
-    remembered,
-    newest,
-  }: { known: Memory; remembered: Checkpoint | undefined; newest?: StoredCheckpoint | undefined },
+  { known, remembered, newest }: Remembering,
 ): Promise<boolean> {
   if (remembered === undefined) return false;
+  const breaks = known.breaks.length;
   const row = await checkpointOf(tx, remembered.size);
   if (row !== undefined) {
-    if (publishedBy(keys, row, known.breaks.length).root.equals(remembered.root)) return false;
+    if (publishedBy(keys, row, breaks).root.equals(remembered.root)) return false;
     throw new Contradiction(`the checkpoint of ${row.size} events in the table audit_checkpoint was changed`);
   }
   const before = rememberedCheckpoint(keys, { ...defined({ checkpoint: known.previous }), breaks: known.breaks });
-  if (before?.size === newest?.size) return true;
-  throw new Contradiction(
-    `the checkpoint of ${remembered.size} events, which was published, is not in the table audit_checkpoint`,
-  );
+  if ((newest?.size ?? 0) < (before?.size ?? 0))
+    throw new Contradiction(
+      `the checkpoint of ${remembered.size} events, which was published, is not in the table audit_checkpoint`,
+    );
+  if (newest !== undefined) await holdTree(tx, publishedBy(keys, newest, breaks), remembered.size);
+  return true;
 }
 
 /** The cursor stands at the end of the newest page, and the log goes on behind it without a gap. */

@@ -176,10 +176,17 @@ describe('counting', () => {
     await log.db.pool.query('INSERT INTO audit_count (epoch, leaves, streams) VALUES (1, 1, 1)');
     const { db, store, signer } = log;
     const parts = { pool: db.pool, store, keys: new LogKeys(signer), now: () => new Date(), participant: 'own' };
-    await new StreamCounting({ ...parts, signal: new AbortController().signal }).advance();
+    const counting = new StreamCounting({ ...parts, signal: new AbortController().signal });
+    await counting.advance();
     expect(await notes()).toEqual([]);
     await log.counting().advance();
     expect((await comparedAt(1, 2))[0]).toEqual({ one: 2 });
+    await log.append('one', [{}]);
+    await signed();
+    // By a clock that was wrong then, or by somebody who wants nothing counted any more.
+    await db.pool.query(`INSERT INTO audit_count (epoch, leaves, streams, touched_at) VALUES (2, 1, 1, 'infinity')`);
+    await counting.advance();
+    expect((await comparedAt(2, 4))[0]).toEqual({ one: 3, 'audit-counts': 1 });
   });
 
   it('begins anew behind a break of the log, under its next name', async () => {

@@ -128,7 +128,9 @@ export class StreamCounting {
   /** Another auditor is counting. */
   private isWorkedOn(newest: StoredEpoch | undefined): boolean {
     const { abandonedAfterMs = ABANDONED_AFTER_MS } = this.parts;
-    return newest !== undefined && newest.note === undefined && newest.restedMs < abandonedAfterMs;
+    if (newest === undefined || newest.note !== undefined) return false;
+    // A moment that is still to come, of a clock that was wrong then, must not end the counting for years.
+    return newest.restedMs >= 0 && newest.restedMs < abandonedAfterMs;
   }
 
   /** Its event is appended, sealed, and under a signed checkpoint. */

@@ -5,6 +5,12 @@ import { storedCheckpoint, type CheckpointRow, type StoredCheckpoint } from './c
 const THIS_TREE = 'breaks = (SELECT count(*) FROM audit_break)';
 /** So many of the newest checkpoints are looked at for the one that most witnesses have seen. */
 const CHECKPOINTS_LOOKED_AT = 1_000;
+const OLDEST_LOOKED_AT = `(
+  SELECT min(size) FROM (
+    SELECT size FROM audit_checkpoint WHERE ${THIS_TREE} ORDER BY size DESC LIMIT ${CHECKPOINTS_LOOKED_AT}) AS newest)`;
+const MOST_WITNESSES = 15;
+/** Where somebody put in more, the first of them tell it. */
+const MOST_COSIGNATURES = CHECKPOINTS_LOOKED_AT * MOST_WITNESSES;
 
 /** Keeps what a witness said of a checkpoint. The caller has checked it; a row that was there says it anew. */
 export async function keepCosignature(
@@ -53,7 +59,8 @@ export async function signedSince(db: Queryable, size: number): Promise<Date | u
 /** The checkpoint with what witnesses said of it, as it is published (C2SP tlog-checkpoint, Signatures). */
 export async function cosignedNote(db: Queryable, { size, note }: StoredCheckpoint): Promise<string> {
   const { rows } = await db.query<{ line: string }>(
-    `SELECT line FROM audit_cosignature WHERE ${THIS_TREE} AND size = $1 ORDER BY cosigned_at, witness LIMIT 15`,
+    `SELECT line FROM audit_cosignature WHERE ${THIS_TREE} AND size = $1 ORDER BY cosigned_at, witness
+     LIMIT ${MOST_WITNESSES}`,
     [size],
   );
   return [note, ...rows.map(({ line }) => line)].join('');
@@ -65,13 +72,11 @@ interface SeenCheckpoint {
   cosignatures: string;
 }
 
-const SEEN = `SELECT n, checkpoint.size, root, note, signed_at, array_to_string(lines[1:15], '') AS lines
+const SEEN = `SELECT n, checkpoint.size, root, note, signed_at, array_to_string(lines[1:${MOST_WITNESSES}], '') AS lines
   FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (leaves, n)
   CROSS JOIN LATERAL (
     SELECT size, array_agg(line ORDER BY cosigned_at, witness) AS lines FROM audit_cosignature
-    WHERE ${THIS_TREE} AND size >= greatest(asked.leaves, (
-      SELECT min(size) FROM (SELECT size FROM audit_checkpoint WHERE ${THIS_TREE} ORDER BY size DESC
-        LIMIT ${CHECKPOINTS_LOOKED_AT}) AS newest))
+    WHERE ${THIS_TREE} AND size >= greatest(asked.leaves, ${OLDEST_LOOKED_AT})
     GROUP BY size ORDER BY count(*) DESC, size DESC LIMIT 1
   ) AS seen
   JOIN audit_checkpoint AS checkpoint ON checkpoint.size = seen.size AND checkpoint.${THIS_TREE}`;
@@ -89,6 +94,24 @@ export async function checkpointsSeen(db: Queryable, leaves: number[]): Promise<
   const seen = leaves.map((): SeenCheckpoint | undefined => undefined);
   for (const row of rows) seen[Number(row.n) - 1] = { checkpoint: storedCheckpoint(row), cosignatures: row.lines };
   return seen;
+}
+
+/** What a witness is said to have said, and the checkpoint that it stands under; null where there is none. */
+export interface CosignatureRow {
+  size: bigint;
+  witness: string;
+  line: string;
+  note: string | null;
+}
+
+/** Those under the checkpoints that are looked at for proofs, in their order. */
+export async function newestCosignatures(db: Queryable): Promise<CosignatureRow[]> {
+  const { rows } = await db.query<CosignatureRow>(
+    `SELECT size, witness, line, note FROM audit_cosignature LEFT JOIN audit_checkpoint USING (breaks, size)
+     WHERE audit_cosignature.${THIS_TREE} AND size >= ${OLDEST_LOOKED_AT} ORDER BY size, witness
+     LIMIT ${MOST_COSIGNATURES}`,
+  );
+  return rows;
 }
 
 /** The size of that checkpoint, for one number of leaves. */

@@ -229,6 +229,7 @@ async function swept({ db, store, signer, folder: path }: Stage): Promise<string
   const check = new LogCheck({
     ...{ pool: db.pool, store, keys, leaves: folder.leaves, breaks: memory.breaks.length },
     signed: rememberedCheckpoint(keys, memory) as Checkpoint,
+    witnesses: [],
     told: toldHead(openBreaks(memory.breaks, (note) => keys.openBreak(note))),
     report: (finding) => Promise.resolve(void findings.push(findingWords(finding))),
   });

@@ -23,7 +23,8 @@ async function swept(from?: LogPlace): Promise<string[]> {
   const { pool } = log.db;
   const signed = rememberedCheckpoint(keys, auditor.folder.read()) as Checkpoint;
   const report = async (finding: Finding): Promise<void> => void findings.push(finding);
-  const parts = { pool, store: log.store, leaves: auditor.folder.leaves, keys, signed, breaks: 0, told: 0n, report };
+  const signedBy = { keys, signed, breaks: 0, told: 0n, witnesses: [] };
+  const parts = { pool, store: log.store, leaves: auditor.folder.leaves, ...signedBy, report };
   const check = new LogCheck(parts, from);
   while ((await check.next()) !== undefined);
   await check.finish();

@@ -1,11 +1,12 @@
 import { storedHeads, strayEvents, type EventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { defined } from '#kernel';
-import { EMPTY_ROOT, type Checkpoint, type Hash } from '#merkle';
+import { EMPTY_ROOT, type Checkpoint, type Hash, type NoteVerifier } from '#merkle';
 import type { Pool } from '#postgres';
 import type { LeafForm, LogKeys } from '#proofs';
 import type { LeafFile } from '../memory/leaf-file.js';
 import { align, type Alignment } from './align.js';
+import { holdCosignatures } from './cosignatures-check.js';
 import type { Report } from './finding.js';
 import { MOST_TOLD } from './finding-book.js';
 import { holdNamed } from './named-evidence.js';
@@ -15,6 +16,7 @@ import {
   checkpointsBetween,
   holdCheckpoint,
   holdPages,
+  holdStrayPages,
   holdTiles,
   type CheckpointRow,
 } from './sealed-tables.js';
@@ -32,6 +34,8 @@ export interface LogCheckParts {
   breaks: number;
   /** Up to this position gaps of the log were told by a person. */
   told: bigint;
+  /** Keys of the witnesses that are asked. */
+  witnesses: NoteVerifier[];
   report: Report;
 }
 
@@ -137,6 +141,8 @@ export class LogCheck {
         expected: `pages up to leaf ${signed.size}`,
         found: 'no page',
       });
+    await holdStrayPages(pool, report);
+    await holdCosignatures(this.parts);
     for (let earlier = 0; earlier < breaks; earlier += 1)
       for await (const row of checkpointsAfter(pool, earlier))
         await holdCheckpoint({ keys, breaks: earlier, report }, row, undefined);

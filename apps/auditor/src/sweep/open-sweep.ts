@@ -27,7 +27,7 @@ interface SweepOn {
 
 /** The sweep of an auditor, with connections of its own: what it reads holds up nobody who seals. */
 export function openRegularSweep(
-  { databaseUrl, previousKeys, participant, sweepEveryMs, sweepBytesPerSecond }: AuditorConfig,
+  { databaseUrl, previousKeys, participant, witnessPolicy, sweepEveryMs, sweepBytesPerSecond }: AuditorConfig,
   { store, folder, signer, log, signal }: SweepOn,
 ): OpenSweep {
   const pool = openPool({ connectionString: databaseUrl, maxConnections: 3, applicationName: 'pedigree-sweep' });
@@ -43,6 +43,7 @@ export function openRegularSweep(
     ...{ pool, store, folder, log, signal, events },
     connectionString: databaseUrl,
     keys: new LogKeys(signer, previousKeys),
+    witnesses: witnessPolicy.witnesses.map(({ key }) => key),
     keeper: new StateFile(folder.path, log),
     everyMs: sweepEveryMs,
     bytesPerSecond: sweepBytesPerSecond,

@@ -54,7 +54,9 @@ function parts(keeper: StateKeeper = new StateFile(auditor.folder.path, silent))
   const { store, signer } = log;
   const { folder } = auditor;
   const keys = new LogKeys(signer);
-  return { pool, store, folder, keys, keeper, events, clock, signal: ending.signal, connectionString: log.db.url };
+  const { signal } = ending;
+  const made = { pool, store, folder, keys, witnesses: [], keeper, events, clock, signal };
+  return { ...made, connectionString: log.db.url };
 }
 
 function started(everyMs = 24 * HOUR_MS): RegularSweep {

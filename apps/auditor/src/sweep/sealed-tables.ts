@@ -3,6 +3,7 @@ import type { Pool } from '#postgres';
 import type { LeafForm, LogKeys } from '#proofs';
 import { tilesIn } from '#sealed-log';
 import type { Report } from './finding.js';
+import { MOST_TOLD } from './finding-book.js';
 import type { BuiltTile } from './tree-walk.js';
 
 /** Holds tiles of the table against those that the leaves give. */
@@ -79,6 +80,21 @@ export async function holdPages(
     place = { leaf: end, after: row.last_position };
   }
   return place;
+}
+
+/** Rows before the first leaf or behind the last are of no leaves, and the places of events are looked up in all. */
+export async function holdStrayPages(pool: Pool, report: Report): Promise<void> {
+  const { rows } = await pool.query<PageRow>(
+    'SELECT first_leaf, after_position, last_position, leaves, form FROM audit_page WHERE first_leaf < 0 ' +
+      `OR first_leaf >= coalesce((SELECT size FROM audit_tree), 0) ORDER BY first_leaf LIMIT ${MOST_TOLD}`,
+  );
+  for (const { first_leaf: leaf, after_position: after, last_position: last, form } of rows)
+    await report({
+      what: 'page',
+      where: `the table audit_page, leaf ${leaf}`,
+      expected: 'no page before the first leaf or behind the last',
+      found: pageWords({ leaf: Number(leaf), after, last, form }),
+    });
 }
 
 const pageWords = ({ leaf, after, last, form }: PagePlace & { last: bigint; form: number }): string =>

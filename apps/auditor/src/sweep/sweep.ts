@@ -2,7 +2,7 @@ import { newestRestoration } from '#backup';
 import type { EventStore } from '#event-store';
 import { checkAllStored } from '#evidence';
 import { systemClock, type Clock } from '#kernel';
-import type { Checkpoint } from '#merkle';
+import type { Checkpoint, NoteVerifier } from '#merkle';
 import type { Pool } from '#postgres';
 import { type LogKeys, openBreaks } from '#proofs';
 import type { AuditorFolder } from '../memory/folder.js';
@@ -22,6 +22,8 @@ export interface SweepParts {
   store: EventStore;
   folder: AuditorFolder;
   keys: LogKeys;
+  /** Keys of the witnesses that are asked. */
+  witnesses: NoteVerifier[];
   keeper: StateKeeper;
   events: SweepEvents;
   /** Before the names of the schemas of copies: two who sweep at a time have two. */
@@ -133,13 +135,13 @@ export class Sweep {
   };
 
   private async holdLog(begun: PassState): Promise<void> {
-    const { pool, store, folder, keys, signal } = this.parts;
+    const { pool, store, folder, keys, witnesses, signal } = this.parts;
     const memory = { checkpoint: begun.checkpoint, breaks: folder.read().breaks };
     const told = toldHead(openBreaks(memory.breaks, (note) => keys.openBreak(note)));
     const signed = rememberedCheckpoint(keys, memory) as Checkpoint;
     const { report } = this;
     const check = new LogCheck(
-      { pool, store, leaves: folder.leaves, keys, signed, breaks: begun.breaks, told, report },
+      { pool, store, leaves: folder.leaves, keys, signed, breaks: begun.breaks, told, witnesses, report },
       begun.log,
     );
     while (!signal.aborted) {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkStored, PostgresEvidenceStore } from '#evidence';
-import type { Checkpoint } from '#merkle';
+import { cosign, newSigningKey, noteSigner, noteText, parseWitnessKey, witnessKeyOf, type Checkpoint } from '#merkle';
 import { leafOf, LogKeys, openBreaks } from '#proofs';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
 import { rememberedCheckpoint, toldHead } from '../memory/hold.js';
@@ -13,6 +13,7 @@ import { LogCheck, type LogPlace } from './log-check.js';
 import { readLeaves } from './read-leaves.js';
 
 const EVENTS = 700;
+const witness = noteSigner('witness.example', newSigningKey());
 
 let log: AuditedLog;
 let auditor: TestAuditor;
@@ -46,6 +47,7 @@ async function checkOf(findings: Finding[], from?: LogPlace): Promise<LogCheck> 
   return new LogCheck(
     {
       ...{ pool: db.pool, store, leaves: auditor.folder.leaves, keys, signed, told, breaks: memory.breaks.length },
+      witnesses: [parseWitnessKey(witnessKeyOf(witness))],
       report: (finding) => Promise.resolve(void findings.push(finding)),
     },
     from,
@@ -180,6 +182,16 @@ const TAMPERINGS: [string, string, [string, RegExp][]][] = [
     ],
   ],
   ['a page taken away', 'DELETE FROM audit_page WHERE first_leaf = 70', [['page', /leaf 70$/]]],
+  [
+    'a page put in behind the last',
+    `INSERT INTO audit_page (first_leaf, after_position, last_position, leaves, form) VALUES (${EVENTS}, 0, 3, 2, 2)`,
+    [['page', /leaf 700$/]],
+  ],
+  [
+    'a page put in before the first',
+    'INSERT INTO audit_page (first_leaf, after_position, last_position, leaves, form) VALUES (-2, 0, 3, 2, 2)',
+    [['page', /leaf -2$/]],
+  ],
   ['the last page taken away', 'DELETE FROM audit_page WHERE last_position = 700', [['page', /leaf 69\d$/]]],
   [
     'the root of an old checkpoint',
@@ -261,6 +273,35 @@ describe('one sweep of the log', () => {
       check = await checkOf(findings, JSON.parse(JSON.stringify(check.place)) as LogPlace);
     await check.finish();
     expect(findings).toEqual(whole);
+  });
+
+  it('finds a cosignature that is not what a witness said of the checkpoint, whoever the witness is', async () => {
+    const { rows } = await sql('SELECT size, note FROM audit_checkpoint ORDER BY size');
+    const checkpoints = rows as { size: bigint; note: string }[];
+    const said = (note: string, name = witness.name): string =>
+      cosign(noteText(note), { ...witness, name }, new Date('2026-03-01T10:00:00.000Z'));
+    const keep = (size: bigint, name: string, line: string) =>
+      sql('INSERT INTO audit_cosignature VALUES (0, $1, $2, $3, now())', [size, name, line]);
+    for (const { size, note } of checkpoints)
+      for (const name of [witness.name, 'not-asked.example']) await keep(size, name, said(note, name));
+    expect(await swept()).toEqual([]);
+    const [first, second, third] = checkpoints.map(({ note }) => note) as [string, string, string];
+    for (const [name, line, found] of [
+      [witness.name, said(first), /cosignature of witness\.example does not fit/],
+      [witness.name, said(third, 'other.example'), /somebody else/],
+      [witness.name, said(third) + said(third, 'other.example'), /somebody else/],
+      ['not-asked.example', 'nothing', /is not a note/],
+    ] as const) {
+      const before = await sql('SELECT line FROM audit_cosignature WHERE size = 700 AND witness = $1', [name]);
+      const put = (text: string) =>
+        sql('UPDATE audit_cosignature SET line = $2 WHERE size = 700 AND witness = $1', [name, text]);
+      await put(line);
+      const where = `the cosignature of ${name} under 700 events in the table audit_cosignature`;
+      expect(await swept()).toMatchObject([{ what: 'checkpoint', where, found: expect.stringMatching(found) }]);
+      await put((before.rows[0] as { line: string }).line);
+    }
+    await keep(650n, witness.name, said(second));
+    expect(await swept()).toMatchObject([{ what: 'checkpoint', found: 'no such checkpoint' }]);
   });
 
   it('is silent behind a break that a person told, gaps and all', async () => {

@@ -38,6 +38,7 @@ export async function checkAudit(config: CliConfig, { json = false, mbPerSecond 
       });
       const outcome = await new Sweep({
         ...{ pool, connectionString, store, keys, events },
+        witnesses: settings.witnessPolicy.witnesses.map(({ key }) => key),
         folder: new AuditorFolder(settings.folder),
         keeper: new StateInMemory(),
         prefix: COPY_PREFIX.check,

@@ -349,6 +349,24 @@ class Killed implements StateKeeper {
   }
 }
 
+describe('a sweep that a break overtakes', () => {
+  it('tells nothing of the tree of then, before the auditor has taken the break up', async () => {
+    await log.write(2_200);
+    await sign();
+    const ended = new Sweep({ ...parts(), prefix: 'b', bytesPerSecond: 1 }).runPass();
+    let isEnded = false;
+    void ended.finally(() => (isEnded = true));
+    await until('it waits behind a page', () => clock.waiting > 0);
+    await log.db.pool.query('UPDATE audit_tree SET size = size - 1');
+    await log.tell('one', 'a disk was lost');
+    await until('it has ended', () => {
+      if (clock.waiting > 0) clock.advance(10_000 * HOUR_MS);
+      return isEnded;
+    });
+    expect([await ended, await told()]).toEqual(['ended_early', []]);
+  });
+});
+
 describe('a sweep that is killed', () => {
   it('goes on at its place after each save, and tells each finding once', async () => {
     await log.write(2_200);

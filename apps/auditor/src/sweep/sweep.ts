@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '#kernel';
 import type { Checkpoint, NoteVerifier } from '#merkle';
 import type { Pool } from '#postgres';
 import { type LogKeys, openBreaks } from '#proofs';
+import { breakNotes } from '#sealed-log';
 import type { AuditorFolder } from '../memory/folder.js';
 import { rememberedCheckpoint, toldHead } from '../memory/hold.js';
 import { checkCounts } from './counts-check.js';
@@ -61,6 +62,16 @@ const EVIDENCE_BYTES = 4 * 1024 * 1024;
 const SAVE_EVERY_MS = 2_000;
 const PART_SHARES: Record<PassState['part'], number> = { log: 0, 'stream counts': 1, evidence: 2, 'read models': 3 };
 const PARTS = Object.keys(PART_SHARES).length;
+
+/** Breaks in the table; 0 where one is made up, of which the look at the log tells. */
+async function toldBreaks(pool: Pool, keys: LogKeys): Promise<number> {
+  const notes = await breakNotes(pool);
+  try {
+    return openBreaks(notes, (note) => keys.openBreak(note)).length;
+  } catch {
+    return 0;
+  }
+}
 
 /** Another tree counts from here on: a person told a break, or another backup was restored. The pass means nothing. */
 class Outdated extends Error {}
@@ -134,19 +145,25 @@ export class Sweep {
     this.save();
   };
 
+  /** What is sealed and counted is of another tree where a break was told since it was read. */
+  private readonly reportOfTree = async (finding: Parameters<FindingBook['report']>[0]): Promise<void> => {
+    await this.checkBreaks(this.state.begun as PassState);
+    await this.report(finding);
+  };
+
   private async holdLog(begun: PassState): Promise<void> {
     const { pool, store, folder, keys, witnesses, signal } = this.parts;
     const memory = { checkpoint: begun.checkpoint, breaks: folder.read().breaks };
     const told = toldHead(openBreaks(memory.breaks, (note) => keys.openBreak(note)));
     const signed = rememberedCheckpoint(keys, memory) as Checkpoint;
-    const { report } = this;
+    const { reportOfTree: report } = this;
     const check = new LogCheck(
       { pool, store, leaves: folder.leaves, keys, signed, breaks: begun.breaks, told, witnesses, report },
       begun.log,
     );
     while (!signal.aborted) {
       const bytes = await check.next();
-      this.checkBreaks(begun);
+      await this.checkBreaks(begun);
       if (bytes === undefined) {
         await check.finish();
         this.nextPart(begun, 'stream counts');
@@ -166,13 +183,9 @@ export class Sweep {
       ? 'the log is not what was signed'
       : await checkCounts(
           {
-            ...{ pool, store, keys, signal },
-            report: (finding) => {
-              this.checkBreaks(begun);
-              return this.report(finding);
-            },
-            onWork: (work) => {
-              this.checkBreaks(begun);
+            ...{ pool, store, keys, signal, report: this.reportOfTree },
+            onWork: async (work) => {
+              await this.checkBreaks(begun);
               if (work.place !== undefined) begun.counted = work.place;
               return this.worked(begun, work);
             },
@@ -185,9 +198,10 @@ export class Sweep {
     this.nextPart(begun, 'evidence');
   }
 
-  /** Throws Outdated where a break was told meanwhile: what is counted and sealed is of another tree. */
-  private checkBreaks({ breaks }: PassState): void {
-    if (this.parts.folder.read().breaks.length !== breaks) throw new Outdated();
+  /** Throws Outdated where a break was told meanwhile; the auditor takes it up into the folder a little later. */
+  private async checkBreaks({ breaks }: PassState): Promise<void> {
+    const { folder, pool, keys } = this.parts;
+    if (folder.read().breaks.length !== breaks || (await toldBreaks(pool, keys)) > breaks) throw new Outdated();
   }
 
   /** Whether this pass, or one before, has found something of these kinds that is not gone. */

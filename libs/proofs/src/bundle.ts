@@ -137,6 +137,9 @@ export function parseLine(text: string, place: string): ProofLine {
   } catch (error) {
     throw refused(`is not JSON: ${(error as Error).message}`);
   }
+  // Another reader may take the first of two names, or of two ways to write a number the other.
+  if (JSON.stringify(value) !== text.replace(/\r$/, ''))
+    throw refused('has a name twice, or is not written as lines of a proof are');
   const kind = Object.keys(kinds).find((name) => typeof value === 'object' && value !== null && name in value);
   if (kind === undefined) throw refused('is no line of a proof');
   try {

@@ -131,6 +131,13 @@ describe('pedigree audit break', () => {
           breaks: [{ number: 1, reason: 'a trial', told_by: expect.any(String), next_origin: 'pedigree/log/2' }],
         },
       });
+      await harness.db.pool.query(
+        `UPDATE audit_break SET reason = 'nothing', told_by = 'nobody', before_size = 0, differs_at_leaf = 1,
+           told_at = now() - interval '1 year', next_origin = 'another';
+         INSERT INTO audit_break VALUES (2, 'no note', now(), 'nobody', 'none', 0, NULL, 'x')`,
+      );
+      const { breaks } = (after.json() as { audit: { breaks: unknown } }).audit;
+      expect((await harness.ask('/v1/operations')).json()).toMatchObject({ audit: { breaks } });
     } finally {
       await auditor.stop();
     }

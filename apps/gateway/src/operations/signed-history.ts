@@ -1,4 +1,8 @@
+import { defined } from '#kernel';
+import { noteText } from '#merkle';
 import type { Queryable } from '#postgres';
+import { openBreaks, type LogBreak } from '#proofs';
+import { breakNotes } from '#sealed-log';
 
 /** What the auditor has signed: it has the say over these tables, and here they are read. */
 export interface SignedHistory {
@@ -52,24 +56,22 @@ async function newestCheckpoint(db: Queryable): Promise<SignedHistory['checkpoin
   return rows.map(({ origin, size, signed_at: at }) => ({ origin, size: Number(size), signedAt: at.toISOString() }))[0];
 }
 
+/** By the notes, which the auditor holds against its folder: nothing signed tells what else stands in the table. */
 async function breaksOf(db: Queryable): Promise<SignedHistory['breaks']> {
-  const { rows } = await db.query<{
-    number: number;
-    toldAt: Date;
-    toldBy: string;
-    reason: string;
-    beforeSize: bigint;
-    differsAtLeaf: bigint | null;
-    nextOrigin: string;
-  }>(
-    `SELECT number, told_at AS "toldAt", told_by AS "toldBy", reason, before_size AS "beforeSize",
-       differs_at_leaf AS "differsAtLeaf", next_origin AS "nextOrigin"
-     FROM audit_break ORDER BY number LIMIT ${MOST_BREAKS}`,
-  );
-  return rows.map(({ toldAt, beforeSize, differsAtLeaf, ...row }) => ({
-    ...row,
+  const notes = await breakNotes(db);
+  return readable(notes.slice(0, MOST_BREAKS)).map(({ before, logHead: _, toldAt, differsAtLeaf, ...one }) => ({
+    ...one,
     toldAt: toldAt.toISOString(),
-    beforeSize: Number(beforeSize),
-    ...(differsAtLeaf === null ? {} : { differsAtLeaf: Number(differsAtLeaf) }),
+    beforeSize: before.size,
+    ...defined({ differsAtLeaf }),
   }));
+}
+
+/** Up to one that is no note of a break: of that the auditor tells. */
+function readable(notes: string[]): LogBreak[] {
+  try {
+    return openBreaks(notes, noteText);
+  } catch {
+    return readable(notes.slice(0, -1));
+  }
 }

@@ -20,6 +20,7 @@ import {
   cosignedNote,
   type LogSource,
   newestCheckpoint,
+  signedLeaves,
   type StoredCheckpoint,
   tilesIn,
 } from '#sealed-log';
@@ -55,7 +56,7 @@ export async function exportLog(options: ExportOptions): Promise<Exported> {
   const exported: Exported = { size, written: 0, large: [] };
   for (let index = 0; index * TILE_WIDTH < size; index += 1) {
     const width = tileWidth({ level: 0, index }, size);
-    const large = await exportEntries(options, { index, width, size });
+    const large = await exportEntries(options, checkpoint, { index, width });
     if (large !== undefined) {
       exported.written += width;
       exported.large.push(...large);
@@ -88,13 +89,15 @@ async function holdCheckpoint({ pool, folder }: ExportOptions, { size, root, not
 
 /**
  * Undefined where they are there already: the tile, which is written behind its entries, is as it should be. A folder
- * of an earlier version gets the file of events where a leaf names digests.
+ * of an earlier version gets the file of events where a leaf names digests. Nothing is written that the checkpoint does
+ * not prove: it might take the place of what was right.
  */
 async function exportEntries(
   options: ExportOptions,
-  { index, width, size }: { index: number; width: number; size: number },
+  checkpoint: StoredCheckpoint,
+  { index, width }: { index: number; width: number },
 ): Promise<number[] | undefined> {
-  const { folder } = options;
+  const { pool, folder } = options;
   const tile = { level: 0, index, width };
   const bundle: TileFile = { level: 'entries', index, width };
   const isThere =
@@ -102,11 +105,13 @@ async function exportEntries(
     (await hasFile(join(folder, tilePath(bundle)))) &&
     (await hasFile(join(folder, eventsPath(bundle))));
   if (isThere) return undefined;
-  const { bytes, large, events } = await bundleOf(options, bundle);
+  const from = index * TILE_WIDTH;
+  const hashes = await signedLeaves(tilesIn(pool), checkpoint, [from, from + width]);
+  const { bytes, large, events } = await bundleOf(options, bundle, hashes);
   for (const entry of large) await writeWhole(join(folder, LARGE_ENTRY, String(entry.leaf)), entry.bytes);
   await writeWhole(join(folder, eventsPath(bundle)), events);
   await writeWhole(join(folder, tilePath(bundle)), bytes);
-  await exportTile(options, tile, size);
+  await writeWhole(join(folder, tilePath(tile)), hashes);
   return large.map(({ leaf }) => leaf);
 }
 

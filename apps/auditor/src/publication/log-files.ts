@@ -44,7 +44,7 @@ export async function logFile(source: LogSource, path: string): Promise<LogFile 
   const file = parseTilePath(bundlePath(path));
   if (file === undefined || file.width > tileWidth(file, checkpoint.size)) return undefined;
   if (file.level !== 'entries') return { kind: 'tile', bytes: await tileBytes(source, file) };
-  const { bytes, events } = await bundleOf(source, file);
+  const { bytes, events } = await bundleOf(source, file, await tileBytes(source, file));
   return path.startsWith('events/') ? { kind: 'events', bytes: events } : { kind: 'entries', bytes };
 }
 
@@ -57,13 +57,14 @@ export async function tileBytes({ pool }: LogSource, { level, index, width }: Ti
   return bytes.subarray(0, width * HASH_BYTES);
 }
 
-/** An entry bundle, the entries that are too long for it, and what its entries name by digest. */
+/** An entry bundle of these leaves, the entries that are too long for it, and what its entries name by digest. */
 export async function bundleOf(
   source: LogSource,
   file: TileFile,
+  leaves: Buffer,
 ): Promise<{ bytes: Buffer; large: { leaf: number; bytes: Buffer }[]; events: Buffer }> {
   const from = file.index * TILE_WIDTH;
-  const sealed = await sealedEvents(source, [from, from + file.width], await tileBytes(source, file));
+  const sealed = await sealedEvents(source, [from, from + file.width], leaves);
   const entries = sealed.map(({ entry }) => entry);
   const large = entries.flatMap((bytes, i) => (bytes.length > MOST_ENTRY_BYTES ? [{ leaf: from + i, bytes }] : []));
   return {

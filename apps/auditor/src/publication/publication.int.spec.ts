@@ -171,15 +171,24 @@ describe('an export', () => {
     expect(await readdir(folder)).not.toContain('checkpoint');
   });
 
-  it('ends where an event was changed together with its leaf, and the root was left', async () => {
+  it('ends where an event was changed together with its leaf, and leaves what an earlier run has written', async () => {
     await signed(700);
+    await exported();
+    const file = (name: string): Promise<Buffer> => readFile(join(folder, name));
+    const names = ['tile/0/000', 'tile/entries/000', 'events/000'];
+    const before = await Promise.all(names.map(file));
     await log.db.pool.query(`UPDATE event SET data = convert_to('{"n":-1}', 'UTF8') WHERE position = 100`);
     const [event] = (await log.store.readAll(99n, { limit: 1 })).events;
     await log.db.pool.query(
       'UPDATE audit_tile SET hashes = overlay(hashes PLACING $1 FROM 99 * 32 + 1) WHERE level = 0 AND index = 0',
       [leafOf(event as RecordedEvent)],
     );
-    await expect(exported()).rejects.toThrow('tile 0/0 is not its hash one level up');
+    const why = 'audit_tile was changed: leaves from 0 on are not those that were signed';
+    await expect(exported()).rejects.toThrow(why);
+    expect(await Promise.all(names.map(file))).toEqual(before);
+    await rm(folder, { recursive: true });
+    await expect(exported()).rejects.toThrow(why);
+    await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
 
   it('does not go into the folder of another log, or of one that was rewritten', async () => {

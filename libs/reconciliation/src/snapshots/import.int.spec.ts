@@ -323,6 +323,21 @@ describe('a stock file', () => {
     expect(items).toEqual(['000000000000000000', ...[1, 2, 3].map(sgtin), `${wrong}0000000000004`].sort());
   });
 
+  it('refuses a row without a place where others name theirs, for it would speak of all places', async () => {
+    const { out, rows, refused, places } = await imported(HEAD + row(1) + row(2, ';S1;;') + row(3, 'P2;S1;;'));
+    expect({ rows, refused, places }).toEqual({ rows: 2, refused: 1, places: ['P1', 'P2'] });
+    expect(await refusedOf(out)).toEqual([{ line: 3, reason: 'place: is empty, and other rows name theirs' }]);
+    expect(await query(`SELECT item FROM ${parquet([join(out, REFUSED_ITEMS)])}`)).toEqual([{ item: sgtin(2) }]);
+  });
+
+  it('takes rows without a place where none names one, and those of answers of the registry', async () => {
+    const { rows, refused, places } = await imported(HEAD + row(1, ';S1;;') + row(2, ';S1;;'));
+    expect({ rows, refused, places }).toEqual({ rows: 2, refused: 0, places: null });
+    const map = { columns: { item: 'KM', place: 'Branch' } };
+    const answers = await imported(HEAD + row(1) + row(2, ';;;'), { kind: 'registry', map });
+    expect(answers).toMatchObject({ rows: 2, refused: 0, places: null });
+  });
+
   it('refuses rows of another place than its branch', async () => {
     const { out, rows, places } = await imported(HEAD + row(1, ';;;') + row(2, 'P2;;;'), { branch: 'P1' });
     expect({ rows, places, told: await refusedOf(out) }).toEqual({

@@ -64,6 +64,7 @@ export { runReport, type RunLogged } from './reports/run-report.js';
 export * from './runs/asked-run.js';
 export * from './runs/file-run.js';
 export * from './runs/incremental-limits.js';
+export { withoutEffect } from './runs/without-effect.js';
 export { laterRun } from './runs/later-run.js';
 export { newestTick, tickRunId, timetableOf, type Timetable } from './runs/ticks.js';
 export * from './runs/pack-run.js';

@@ -60,3 +60,14 @@ it('a run goes on with what it was asked for when nobody else makes it any more'
   });
   expect(resumed).toMatchObject({ status: 1, stderr: expect.stringContaining('moved.csv') });
 });
+
+it.each([
+  [['--incremental'], '--incremental: no account is named, so the registry is not read'],
+  [['--fresh-hours', '4'], '--fresh-hours: no account is named, so the registry is not read'],
+])('an option that would change nothing is refused: %j', async (options, said) => {
+  const mapping = join(folder.path, 'mapping.json');
+  await writeFile(mapping, JSON.stringify({ format: 'csv', delimiter: ';', columns: { item: 'KM' } }));
+  const file = ['reconcile', run.stock, '--mapping', mapping, '--moment', '2026-11-22T22:00:00Z'];
+  const stderr = `pedigree: ${said}\n`;
+  expect(await commandHere([...file, ...options], environment())).toEqual({ status: 2, stdout: '', stderr });
+});

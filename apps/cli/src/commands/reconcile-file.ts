@@ -21,6 +21,7 @@ import {
   stockSide,
   UNCONFIRMED,
   whileLocked,
+  withoutEffect,
   writeFileRun,
   type ComparingParts,
   type ComparisonResult,
@@ -109,13 +110,22 @@ function refuseWrongFlags(stock: string, flags: FileRunFlags, isSnapshot: boolea
     throw invalidParameter('--fresh-hours', `${flags.freshHours} is not a number of hours`);
   if (isSnapshot && flags.confirm === true)
     throw invalidParameter('--confirm', `${stock} is a snapshot: it was confirmed when it was imported`);
+  if (isSnapshot && flags.branch !== undefined)
+    throw invalidParameter('--branch', `${stock} is a snapshot: its places were said when it was imported`);
+}
+
+/** @throws PedigreeError that names the option that would change nothing. */
+function mustHaveEffect(run: FileRun): FileRun {
+  const idle = withoutEffect(run);
+  if (idle === undefined) return run;
+  throw invalidParameter(idle.part === 'freshHours' ? '--fresh-hours' : `--${idle.part}`, idle.why);
 }
 
 async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags): Promise<FileRun> {
   const isSnapshot = existsSync(join(stock, MANIFEST));
   refuseWrongFlags(stock, flags, isSnapshot);
   const { account = null, branch = null, asOf = null } = flags;
-  return {
+  return mustHaveEffect({
     ...{ runId: randomUUID(), stock, branch, asOf, account, way: fetchWayOf(flags.way) },
     freshHours: flags.freshHours === undefined ? null : Number(flags.freshHours),
     mapping: isSnapshot ? null : await mappingFor(config, stock, flags.mapping),
@@ -130,7 +140,7 @@ async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags):
       processes: processesOf(flags.processes),
       reason: reasonGiven(flags.reason),
     },
-  };
+  });
 }
 
 /** null: all is asked. */

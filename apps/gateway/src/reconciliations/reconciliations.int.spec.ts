@@ -100,6 +100,15 @@ it('a run about packs is refused through an account that there is not: no worker
   expect((await ask('north')).status).toBe(202);
 });
 
+it.each([
+  ['branch', { stock: 'stock-1', branch: 'P1' }, 'it chooses the newest snapshot, and stock names one'],
+  ['incremental', { incremental: {} }, 'no account is named, so the registry is not read'],
+  ['fresh_hours', { account: 'main', way: 'filter', fresh_hours: 4 }, 'the way is filter, and only auto chooses by it'],
+])('a run about packs is refused with %s where that would change nothing', async (name, packs, why) => {
+  const answer = await harness.post({ reason: 'a pallet is disputed', packs }, '/v1/reconciliations');
+  expect(answer.json()).toMatchObject({ status: 400, field: `/packs/${name}`, detail: `${name}: ${why}` });
+});
+
 describe('the findings of a comparison as a list', () => {
   it('are refused while it is not made, of documents and of packs', async () => {
     for (const runId of [await asked(), await asked({})]) await isNotThere(runId, /the comparison is not made yet$/);

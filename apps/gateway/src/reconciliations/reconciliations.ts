@@ -10,6 +10,7 @@ import {
   listRuns,
   readFindings,
   runTask,
+  withoutEffect,
   type Finding,
   type FindingFilter,
   type FindingKind,
@@ -53,16 +54,15 @@ export class Reconciliations {
     const runId = randomUUID();
     const { stock, branch, as_of: asOf, account, registry, disposals, incremental, most_stock_hours: hours } = asked;
     if (account !== undefined) knownAccount(this.options.accounts, account, '/packs/account');
-    await keepAskedRun(this.options.pool, {
-      ...{ runId, reason, actor },
-      asked: {
-        ...{ stock: stock ?? null, branch: branch ?? null, asOf: asOf ?? null, account: account ?? null },
-        ...{ way: asked.way, registry: registry ?? null, disposals: disposals ?? null },
-        ...{ settings: asked.settings ?? comparisonSettings({}), dryRun: asked.dry_run, mostHours: hours ?? null },
-        ...{ freshHours: asked.fresh_hours ?? null, unconfirmed: asked.unconfirmed },
-        incremental: incremental === undefined ? null : camelCase<IncrementalLimits>(incremental),
-      },
-    });
+    const run = {
+      ...{ stock: stock ?? null, branch: branch ?? null, asOf: asOf ?? null, account: account ?? null },
+      ...{ way: asked.way, registry: registry ?? null, disposals: disposals ?? null },
+      ...{ settings: asked.settings ?? comparisonSettings({}), dryRun: asked.dry_run, mostHours: hours ?? null },
+      ...{ freshHours: asked.fresh_hours ?? null, unconfirmed: asked.unconfirmed },
+      incremental: incremental === undefined ? null : camelCase<IncrementalLimits>(incremental),
+    };
+    refuseIdle(run);
+    await keepAskedRun(this.options.pool, { runId, reason, actor, asked: run });
     return this.find(runId);
   }
 
@@ -118,4 +118,15 @@ function whyNoFindings({ state, problem, findingsRemovedAt }: RunShown): string 
   if (findingsRemovedAt !== undefined) return `they were removed at ${findingsRemovedAt.toISOString()}`;
   if (state === 'failed') return `the comparison has failed: ${problem}`;
   return state === 'requested' ? 'the comparison is not made yet' : undefined;
+}
+
+/** @throws PedigreeError `invalid_parameter` for what would change nothing beside what else is asked. */
+function refuseIdle(asked: Parameters<typeof withoutEffect>[0] & Record<'stock' | 'branch', string | null>): void {
+  const idle =
+    asked.stock !== null && asked.branch !== null
+      ? { part: 'branch', why: 'it chooses the newest snapshot, and stock names one' }
+      : withoutEffect(asked);
+  if (idle === undefined) return;
+  const field = idle.part === 'freshHours' ? 'fresh_hours' : idle.part;
+  throw new PedigreeError('invalid_parameter', `${field}: ${idle.why}`, { field: `/packs/${field}` });
 }

@@ -14,6 +14,7 @@ import { mappingOf } from './mapping.js';
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const sgtin = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
 const DUCK = { memoryMb: 200, threads: 1 };
+const MAPPING = mappingOf({ format: 'excel', columns: { item: 'KM' } }, 'stock');
 const ROWS = [
   ['KM', 'Branch', 'Exp', 'Series'],
   [sgtin(1), '00000000100101', new Date('2027-01-31'), 'S1'],
@@ -76,17 +77,18 @@ describe('an Excel file', () => {
   it('ends in words where its rows cannot be written, and where its zip is cut anywhere or has a byte changed', async () => {
     const path = await sheet();
     const out = join(folder.path, 'rows.ndjson');
-    await expect(sheetAsNdjson(path, { out: join(folder.path, 'none', 'rows'), header: true })).rejects.toThrow(
+    await expect(sheetAsNdjson(path, { out: join(folder.path, 'none', 'rows'), mapping: MAPPING })).rejects.toThrow(
       'ENOENT',
     );
     // A disk that is full.
-    await expect(sheetAsNdjson(path, { out: '/dev/full', header: true })).rejects.toThrow('ENOSPC');
+    await expect(sheetAsNdjson(path, { out: '/dev/full', mapping: MAPPING })).rejects.toThrow('ENOSPC');
     const bytes = await readFile(path);
     for (let at = 10; at < bytes.length; at += Math.ceil(bytes.length / 8)) {
       await writeFile(path, bytes.subarray(0, at));
-      await expect(sheetAsNdjson(path, { out, header: true })).rejects.toThrow('no Excel file that can be read');
+      await expect(sheetAsNdjson(path, { out, mapping: MAPPING })).rejects.toThrow('no Excel file that can be read');
       await writeFile(path, bytes.with(at, (bytes[at] as number) ^ 0x55));
-      await sheetAsNdjson(path, { out, header: true }).catch((error: Error) => expect(error.message).toContain(path));
+      const told = sheetAsNdjson(path, { out, mapping: MAPPING });
+      await told.catch((error: Error) => expect(error.message).toContain(path));
     }
   });
 });

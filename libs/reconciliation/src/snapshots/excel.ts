@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import type * as ReadExcelFile from 'read-excel-file/node';
 import { PedigreeError } from '#kernel';
-import { MERGED, SHEET_COLUMNS, sheetFaults, type SheetFaults } from './sheet-faults.js';
+import type { Mapping } from './mapping.js';
+import { SHEET_COLUMNS, sheetFaults, type SheetFaults } from './sheet-faults.js';
 
 /** Rows of a sheet (ECMA-376), its header among them. */
 const MOST_ROWS = 1_048_576;
@@ -17,10 +18,11 @@ interface Work {
   sheet: string | undefined;
   header: boolean;
   mostRows: number;
+  /** What stands in other columns is not read; undefined: all are. */
+  mapped: readonly string[] | undefined;
   faults: SheetFaults;
-  /** Of a sheet; and what stands in a cell that is merged into another. */
+  /** Of a sheet. */
   sheetColumns: number;
-  merged: string;
 }
 
 type Told = { columns: string[]; rows: number } | { problem: string };
@@ -28,23 +30,24 @@ type Told = { columns: string[]; rows: number } | { problem: string };
 /**
  * Writes a sheet as NDJSON, a line for each row, so that a line's number is that of the row. The header and empty rows
  * are empty lines. A number stays a number, for a code that a spreadsheet took for one has lost its digits. A date is
- * written as such, and a cell that has no value and ought to have one as the error that the spreadsheet shows. Runs in
- * a thread of its own, with a limit of memory.
+ * written as such, and a cell of a mapped column that has no value and ought to have one as the error that the
+ * spreadsheet shows. Runs in a thread of its own, with a limit of memory.
  * @throws PedigreeError `invalid_parameter`, in words, for what is no Excel file (.xlsx), a sheet that is not there, or
  *   one that is too large.
  */
 export async function sheetAsNdjson(
   path: string,
-  { out, sheet, header }: { out: string; sheet?: string | undefined; header: boolean },
+  { out, mapping }: { out: string; mapping: Pick<Mapping, 'sheet' | 'header'> & Partial<Mapping> },
 ): Promise<{ columns: string[]; rows: number }> {
   const refuse = (problem: string): PedigreeError =>
     new PedigreeError('invalid_parameter', `${path}: ${problem}`, { file: path });
+  const { sheet, header, columns } = mapping;
   const faults = await sheetFaults(path, sheet).catch((error: Error) => {
     throw refuse(`is no Excel file that can be read: ${error.message}`);
   });
   const work: Work = {
     ...{ from: import.meta.url, path, out, sheet, header, mostRows: MOST_ROWS },
-    ...{ faults, sheetColumns: SHEET_COLUMNS, merged: MERGED },
+    ...{ faults, sheetColumns: SHEET_COLUMNS, mapped: columns && Object.values(columns) },
   };
   const thread = new Worker(`${[markFaults, textOf, readHere].map(String).join('\n')}\nreadHere()`, {
     eval: true,
@@ -104,7 +107,7 @@ async function readHere(): Promise<void> {
   }
   const first = rows[0] ?? [];
   const columns = first.map((cell, n) => (header ? String(cell ?? '').trim() : String(n + 1)));
-  markFaults(rows, work);
+  markFaults(rows, columns, work);
   if (rows.length > mostRows) return say({ problem: `has ${rows.length} rows, and a sheet has ${mostRows} at most` });
   const lineOf = (row: unknown[], n: number): string => {
     const filled = row.flatMap((cell, at) =>
@@ -131,18 +134,24 @@ function textOf(cell: unknown): unknown {
 }
 
 /** The library leaves cells empty that are not: also at the end, where it leaves out rows that have no others. */
-function markFaults(rows: unknown[][], { faults, sheetColumns, merged }: Work): void {
-  for (const [text, cells] of faults.cells)
-    for (const cell of cells) {
-      const [row, column] = [Math.floor(cell / sheetColumns), cell % sheetColumns];
-      while (rows.length <= row) rows.push([]);
-      (rows[row] as unknown[])[column] = text;
-    }
-  for (const [first, last] of faults.merged) {
-    const [top, left] = [Math.floor(first / sheetColumns), first % sheetColumns];
-    const isEmpty = (row: unknown[] | undefined, at: number): boolean => (row?.[at] ?? null) === null;
+function markFaults(rows: unknown[][], columns: readonly string[], { faults, sheetColumns, mapped }: Work): void {
+  const isRead = columns.map((name) => mapped?.includes(name) ?? true);
+  const placeOf = (cell: number): [number, number] => [Math.floor(cell / sheetColumns), cell % sheetColumns];
+  const markAll = (change: (column: number, text: string) => string | null): void => {
+    for (const [text, cells] of faults.cells)
+      for (const cell of cells) {
+        const [row, column] = placeOf(cell);
+        while (rows.length <= row) rows.push([]);
+        (rows[row] as unknown[])[column] = change(column, text);
+      }
+  };
+  const isEmpty = (row: unknown[] | undefined, at: number): boolean => (row?.[at] ?? null) === null;
+  markAll((_, text) => text);
+  for (const [first, last, text] of faults.ranges) {
+    const [[top, left], [bottom, right]] = [placeOf(first), placeOf(last)];
     if (isEmpty(rows[top], left)) continue;
-    for (const row of rows.slice(top, Math.floor(last / sheetColumns) + 1))
-      for (let at = left; at <= last % sheetColumns && at < row.length; at += 1) if (isEmpty(row, at)) row[at] = merged;
+    const read = columns.flatMap((_, at) => (at >= left && at <= right && isRead[at] === true ? [at] : []));
+    for (const row of rows.slice(top, bottom + 1)) for (const at of read) if (isEmpty(row, at)) row[at] = text;
   }
+  markAll((column, text) => (isRead[column] === true ? text : null));
 }

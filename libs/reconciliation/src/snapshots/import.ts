@@ -220,7 +220,7 @@ class Job {
     const { path, mapping } = this.request;
     if (mapping.format !== 'excel') return { path, mapping };
     const out = join(this.folders.work, 'sheet.ndjson');
-    const { columns } = await sheetAsNdjson(path, { out, sheet: mapping.sheet, header: mapping.header });
+    const { columns } = await sheetAsNdjson(path, { out, mapping });
     mustHaveColumns(columns, mapping.columns);
     return { path: out, mapping: { ...mapping, format: 'ndjson', encoding: 'utf-8' } };
   }

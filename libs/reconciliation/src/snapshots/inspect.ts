@@ -71,7 +71,7 @@ async function excelTable(path: string, temporary: string): Promise<Table> {
   const folder = await mkdtemp(join(temporary, 'sheet-'));
   try {
     const out = join(folder, 'sheet.ndjson');
-    const { columns } = await sheetAsNdjson(path, { out, header: true });
+    const { columns } = await sheetAsNdjson(path, { out, mapping: { header: true } });
     const { rows } = ndjsonTable((await beginningOf(out)).toString('utf8'), 'utf-8', columns);
     return { layout: { format: 'excel' }, columns, rows };
   } finally {

@@ -97,6 +97,37 @@ describe('a sheet', () => {
     expect([made.rows, refused]).toEqual([3, [expect.stringMatching(/^3 place: "#MERGED!" /)]]);
   });
 
+  it('does not have cells empty that a formula of many cells was saved without', async () => {
+    const formula = (range: string, result = ''): string => `<f t="array" ref="${range}">E2:E9</f>${result}`;
+    const data = rows(
+      HEADER,
+      [text('A2', sgtin(1)), `<c r="B2">${formula('B2:C3')}</c>`],
+      [text('A3', sgtin(2))],
+      [text('A4', sgtin(3)), `<c r="B4" t="str">${formula('B4:B5', '<v>P1</v>')}</c>`],
+      [text('A5', sgtin(4)), '<c r="B5" t="str"><v></v></c>'],
+    );
+    const { made, refused } = await imported(await workbook({ Stock: sheetOf(data) }));
+    expect([made.rows, refused]).toEqual([
+      2,
+      [expect.stringMatching(/^2 place: "#FORMULA!" /), expect.stringMatching(/^3 place: "#FORMULA!" /)],
+    ]);
+  });
+
+  it('has the result of a formula, however it is written', async () => {
+    const inline = 't="inlineStr"><f>E2</f><is><t>P1</t></is>';
+    const cells = [inline, '><f>E3</f><v><![CDATA[7]]></v>', 't="str"><f>E4</f><v/>'];
+    const data = rows(HEADER, ...cells.map((cell, n) => [text(`A${n + 2}`, sgtin(n)), `<c r="B${n + 2}" ${cell}</c>`]));
+    const { made, refused } = await imported(await workbook({ Stock: sheetOf(data) }));
+    expect([made.rows, refused]).toEqual([3, []]);
+  });
+
+  it('has no row where only a column that nobody reads shows errors, or is merged', async () => {
+    const note = (n: number): string => `<c r="D${n}" t="e"><v>#N/A</v></c>`;
+    const data = rows([...HEADER, text('D1', 'Note')], [...plain(2, 1), note(2)], [note(3)], plain(4, 2), [note(5)]);
+    const { made, refused } = await imported(await workbook({ Stock: sheetOf(data, ['D2:D3', 'D5:D9']) }));
+    expect([made.rows, refused]).toEqual([2, []]);
+  });
+
   it('is the one that is named, whatever stands in others', async () => {
     const broken = sheetOf(rows(HEADER, [text('A2', sgtin(1)), '<c r="B2" t="e"><v>#NAME?</v></c>'], plain(3, 9)));
     const path = await workbook({ 'Wrong one': broken, 'A &amp; B': sheetOf(rows(HEADER, plain(2, 1))) });

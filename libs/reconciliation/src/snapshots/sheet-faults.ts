@@ -13,14 +13,14 @@ export const SHEET_ERROR = '#(?:N/A|Н/Д|[A-ZА-ЯЁ][A-ZА-ЯЁ_/0]*[!?])';
 const IS_ERROR = new RegExp(`^${SHEET_ERROR}$`);
 /** Stand where a formula was saved without its result, and where a cell is merged into another. */
 const NO_RESULT = '#FORMULA!';
-export const MERGED = '#MERGED!';
+const MERGED = '#MERGED!';
 
 /** A cell is a number: its row times the columns of a sheet, and its column; both from 0. */
 export interface SheetFaults {
   /** Cells without a value that ought to have one, by what stands there instead. */
   cells: [text: string, cells: number[]][];
-  /** First and last cell of those that are merged. */
-  merged: [first: number, last: number][];
+  /** First and last cell, and what those between are where they look empty, and the first does not. */
+  ranges: [first: number, last: number, text: string][];
 }
 
 /**
@@ -63,7 +63,7 @@ async function hear({ zip, parts }: Book, name: string, heard: Heard): Promise<v
   parser.on('error', () => undefined);
   parser.on('opentag', (tag) => heard.open(localOf(tag.name), tag.attributes));
   parser.on('closetag', (tag) => heard.close?.(localOf(tag.name)));
-  parser.on('text', (text) => heard.text?.(text));
+  for (const kind of ['text', 'cdata'] as const) parser.on(kind, (text) => heard.text?.(text));
   const decoder = new TextDecoder();
   for await (const bytes of await zip.openReadStreamPromise(part))
     parser.write(decoder.decode(bytes as Buffer, { stream: true }));
@@ -92,19 +92,29 @@ async function fileOf(book: Book, sheet: string | undefined): Promise<string> {
 const unescaped = (name: string): string =>
   name.replace(/_x([0-9A-Fa-f]{4})_/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
 
+/** A formula may have its results in many cells, and stands in the first of them. */
+const IS_RANGE: ReadonlySet<string> = new Set(['array', 'dataTable']);
+const IS_VALUE: ReadonlySet<string> = new Set(['v', 'is']);
+const IS_TEXT: ReadonlySet<string> = new Set(['str', 'inlineStr']);
+
+const newCell = (at: string, type: string) => ({
+  ...{ at, type, isFormula: false },
+  ...{ resultsIn: '', value: undefined as string | undefined },
+});
+
 /** What a sheet tells of its cells. */
 class Noted implements Heard {
   private readonly cells = new Map<string, number[]>();
-  private readonly merged: [number, number][] = [];
+  private readonly ranges: SheetFaults['ranges'] = [];
   private noted = 0;
-  private cell = { at: '', type: '', isFormula: false, value: undefined as string | undefined };
+  private cell = newCell('', '');
   private isInValue = false;
 
   open(name: string, { r = '', t = '', ref = '' }: Readonly<Record<string, string>>): void {
-    if (name === 'c') this.cell = { at: r, type: t, isFormula: false, value: undefined };
-    else if (name === 'f') this.cell.isFormula = true;
-    else if (name === 'v') [this.isInValue, this.cell.value] = [true, ''];
-    else if (name === 'mergeCell') this.merge(ref);
+    if (name === 'c') this.cell = newCell(r, t);
+    else if (name === 'f') this.cell = { ...this.cell, isFormula: true, resultsIn: IS_RANGE.has(t) ? ref : '' };
+    else if (IS_VALUE.has(name)) [this.isInValue, this.cell.value] = [true, ''];
+    else if (name === 'mergeCell') this.note(ref, MERGED);
   }
 
   text(text: string): void {
@@ -112,32 +122,33 @@ class Noted implements Heard {
   }
 
   close(name: string): void {
-    if (name === 'v') this.isInValue = false;
+    if (IS_VALUE.has(name)) this.isInValue = false;
     const [text, at] = [name === 'c' ? this.fault() : undefined, numberOf(this.cell.at)];
     if (text === undefined || at === undefined) return;
     this.count();
+    if (text === NO_RESULT) this.note(this.cell.resultsIn, text);
     const before = this.cells.get(text);
     if (before === undefined) this.cells.set(text, [at]);
     else before.push(at);
   }
 
   faults(): SheetFaults {
-    return { cells: [...this.cells], merged: this.merged };
+    return { cells: [...this.cells], ranges: this.ranges };
   }
 
   private fault(): string | undefined {
     const { type, isFormula, value } = this.cell;
     if (type === 'e') return value !== undefined && IS_ERROR.test(value) ? value : '#ERROR!';
     // An empty text is a result.
-    const hasResult = value !== undefined && (value !== '' || type === 'str');
+    const hasResult = value !== undefined && (value !== '' || IS_TEXT.has(type));
     return isFormula && !hasResult ? NO_RESULT : undefined;
   }
 
-  private merge(ref: string): void {
+  private note(ref: string, text: string): void {
     const [first, last] = ref.split(':').map(numberOf);
     if (first === undefined || last === undefined) return;
     this.count();
-    this.merged.push([first, last]);
+    this.ranges.push([first, last, text]);
   }
 
   private count(): void {

@@ -38,11 +38,18 @@ export function parseBundleV1(text: string): BundleV1 {
   } catch (error) {
     throw new PedigreeError('invalid_json', `the proof is not JSON: ${(error as Error).message}`, { field: '' });
   }
+  // Another reader may take the first of two names, as in a line of a proof of today.
+  const written = text.replaceAll('\r', '').trimEnd();
+  const isAsWritten = [2, 0].some((blanks) => JSON.stringify(value, null, blanks) === written);
   try {
-    return bundle.parse(value);
+    const parsed = bundle.parse(value);
+    if (isAsWritten) return parsed;
   } catch (error) {
     if (!(error instanceof z.WrongShape)) throw error;
     const field = `/${error.path.join('/')}`;
     throw new PedigreeError('invalid_parameter', `${field}: ${error.message}`, { field });
   }
+  throw new PedigreeError('invalid_parameter', 'the proof has a name twice, or is not written as proofs are', {
+    field: '',
+  });
 }

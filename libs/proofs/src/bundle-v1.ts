@@ -1,4 +1,5 @@
 import { PedigreeError } from '#kernel';
+import { isAsWritten } from './as-written.js';
 import * as z from './shape.js';
 
 const FORMAT_V1 = 'pedigree-proof/1';
@@ -38,12 +39,10 @@ export function parseBundleV1(text: string): BundleV1 {
   } catch (error) {
     throw new PedigreeError('invalid_json', `the proof is not JSON: ${(error as Error).message}`, { field: '' });
   }
-  // Another reader may take the first of two names, as in a line of a proof of today.
-  const written = text.replaceAll('\r', '').trimEnd();
-  const isAsWritten = [2, 0].some((blanks) => JSON.stringify(value, null, blanks) === written);
+  const trimmed = text.replaceAll('\r', '').trimEnd();
   try {
     const parsed = bundle.parse(value);
-    if (isAsWritten) return parsed;
+    if ([2, 0].some((blanks) => isAsWritten(trimmed, value, blanks))) return parsed;
   } catch (error) {
     if (!(error instanceof z.WrongShape)) throw error;
     const field = `/${error.path.join('/')}`;

@@ -27,6 +27,13 @@ describe('a line of a proof', () => {
     await expect(verified(written)).rejects.toThrow(`line ${line}: has a name twice, or is not written as`);
   });
 
+  it('may have what a page of a proof has for <, and saves', async () => {
+    const { text, key } = await madeProof([{ xml: '<a>\\u003c</a>' }]);
+    const saved = text.replaceAll('<', '\\u003c');
+    expect(saved).not.toBe(text);
+    expect(await verifyProofLines(linesOf(saved), key)).toMatchObject({ events: 1 });
+  });
+
   it('may end as others end lines', async () => {
     expect(await verified(made.text.replaceAll('\n', '\r\n'))).toMatchObject({ events: 2 });
   });

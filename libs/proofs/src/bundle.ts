@@ -1,4 +1,5 @@
 import { PedigreeError } from '#kernel';
+import { isAsWritten } from './as-written.js';
 import * as z from './shape.js';
 
 /** First word of a proof. It is NDJSON, so that it is written and checked line by line, whatever its length. */
@@ -137,8 +138,7 @@ export function parseLine(text: string, place: string): ProofLine {
   } catch (error) {
     throw refused(`is not JSON: ${(error as Error).message}`);
   }
-  // Another reader may take the first of two names, or of two ways to write a number the other.
-  if (JSON.stringify(value) !== text.replace(/\r$/, ''))
+  if (!isAsWritten(text.replace(/\r$/, ''), value))
     throw refused('has a name twice, or is not written as lines of a proof are');
   const kind = Object.keys(kinds).find((name) => typeof value === 'object' && value !== null && name in value);
   if (kind === undefined) throw refused('is no line of a proof');

@@ -6,6 +6,7 @@ import { trustedWitnesses, verifyProofLines, type ProofHead, type ProofLine, typ
 import { sized } from '../../../../test/support/sized.js';
 import { pageParts } from '../commands/audit-page.js';
 import type { Outcome, TrustedKeys } from './check.js';
+import { pageFile } from './page-file.js';
 
 /** Of a proof another byte, and of each of its hashes another bit. */
 const EVERY_BYTES = sized({ test: 31, soak: 7 });
@@ -48,6 +49,14 @@ beforeAll(async () => {
 });
 
 describe('the verifier in a page', () => {
+  it('takes a proof as it stands in the page, where nothing in it may end its element', async () => {
+    const { text, key } = await madeProof([{ xml: '</script><a/>' }]);
+    const html = pageFile(text, { key, witnesses: [] }, pageParts());
+    const shown = /id="proof">\n(.*?)\n<\/script>/s.exec(html)?.[1] ?? '';
+    expect(shown).not.toBe(text);
+    expect(await bothSay(shown, { key, witnesses: [] })).toEqual(['holds', 'holds']);
+  });
+
   it('checks a proof of an answer as the command does, and what was changed in it', async () => {
     const { text, key } = await madeProof([{ n: 0 }, { n: 1 }], { answer: { phase: 'sent' } });
     const own = { key, witnesses: [] };

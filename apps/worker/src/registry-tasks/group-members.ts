@@ -1,5 +1,5 @@
 import {
-  hasTurnedTooLate,
+  endedAnyway,
   mayBeProcessedYet,
   type DocumentNotProcessed,
   type GroupState,
@@ -27,7 +27,7 @@ export async function noteMember(context: TaskContext, task: TaskOf<'note_member
       ...defined({ cause, version }),
       partialStops,
     });
-    if (hasTurnedTooLate(state)) await lookAtEndedAnyway(context, task, 'turned');
+    if (endedAnyway(state).length > 0) await lookAtEndedAnyway(context, task);
   } else if (documentId !== undefined)
     await groupBySystem(context, task, { type: 'NoteMemberSent', requestId, documentId });
   return { kind: 'done' };

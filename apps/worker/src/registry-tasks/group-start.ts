@@ -1,6 +1,5 @@
 import {
   believesOthers,
-  endedAnyway,
   START_POLICY,
   type GroupState,
   type Member,
@@ -16,7 +15,6 @@ import type { Candidate } from '../aggregate/candidate.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import { callOnce, hear, lookUpAgain, lookUpFacts, lookUpLater, type Checked } from './attempt.js';
 import { isAnyNotProcessed } from './group-ended.js';
-import { lookAtEndedAnyway } from './looks-at-ended.js';
 import { REFUSED_TRIES, refusedRead } from './refused-read.js';
 import { candidateOf, groupByRegistry, groupBySystem, waitForAccount, type TaskContext } from './context.js';
 import { suspendedIn } from './suspension-stop.js';
@@ -127,8 +125,7 @@ export async function startGroup(
     record: async (answer, candidates) => {
       const said = { type: 'RecordStartAnswer', attempt, answer } as const;
       if (candidates === undefined) return groupBySystem(context, task, said);
-      if (answer.kind === 'started' && (await isEnded(context, groupId)))
-        return lookAtEndedAnyway(context, task, 'begun');
+      if (await isEnded(context, groupId)) return undefined;
       return groupByRegistry(context, task, { ...said, candidates });
     },
   });
@@ -137,7 +134,6 @@ export async function startGroup(
 /** A person has ended the group meanwhile, and some of its members were ended so: each is followed by itself. */
 async function isEnded(context: TaskContext, groupId: string): Promise<boolean> {
   const state = await context.groups.stateInLog(groupId);
-  if (state.phase === 'concluded') return endedAnyway(state).length > 0;
   return state.phase === 'halted' && isAnyNotProcessed(context, state.members);
 }
 

@@ -61,6 +61,8 @@ async function startable() {
   return { context, fresh, group, ids, registry, bulk, scheduled, taskOf, run, hear, show, outcomes, lookAgain, state };
 }
 
+type Startable = Awaited<ReturnType<typeof startable>>;
+
 /** Its first member ended by a bare FAILED, and with it the others as not processed. */
 async function stopped() {
   const group = await startable();
@@ -118,30 +120,68 @@ it('where that member stays failed nothing more is asked', async () => {
   expect([scheduled, (await state()).phase]).toEqual([[], 'concluded']);
 });
 
-it('what a person ended is looked at where the answer that its group was started comes after that', async () => {
-  const { fresh, context, group, ids, bulk, scheduled, taskOf, run, hear, show, outcomes, lookAgain, state } =
-    await startable();
-  const { unknownGraceMs } = context.profile.rules;
-  const decided = { requestId: group.groupId, isGroup: true as const, decision: 'end' as const, predecessors: [] };
+/** Its start is thought lost, and a person ends it for that; `meanwhile` comes before the start is answered. */
+async function endedByPerson(meanwhile: (group: Startable, look: () => Promise<TaskResult>) => Promise<void>) {
+  const group = await startable();
+  const { fresh, context, ids, bulk, taskOf, run, show } = group;
+  const decided = { requestId: group.group.groupId, isGroup: true as const, decision: 'end' as const };
   const end: PlannedTask<'decide_hold'> = {
-    ...{ key: `decide_hold:${group.groupId}`, kind: 'decide_hold', lane: 'internal', dueAt: new Date(0) },
-    payload: { ...decided, start: 1, actor: PERSON, reason: 'it was lost' },
+    ...{ key: `decide_hold:${decided.requestId}`, kind: 'decide_hold', lane: 'internal', dueAt: new Date(0) },
+    payload: { ...decided, predecessors: [], start: 1, actor: PERSON, reason: 'it was lost' },
   };
   bulk.beforeStart = async () => {
     await runTask(fresh(), asTask(await taskOf('group_start'), 2));
     await runTask(context, asTask(end));
     for (const id of ids) show(id, 'uploading');
     const { payload } = (await taskOf('conclude_members')) as PlannedTask<'conclude_members'>;
-    const past = new Date(Date.parse(payload.haltedAt ?? '') + unknownGraceMs);
-    for (const _ of [1, 2]) await run('conclude_members', '', past);
-    await hear();
+    const past = new Date(Date.parse(payload.haltedAt ?? '') + context.profile.rules.unknownGraceMs);
+    const look = () => run('conclude_members', '', past);
+    await look();
+    await meanwhile(group, look);
   };
-  expect(await run('group_start')).toEqual({ kind: 'done' });
-  expect([(await state()).phase, await outcomes()]).toEqual(['concluded', ['failed', 'failed', 'failed']]);
-  expect(scheduled).toHaveLength(8);
+  return group;
+}
+
+const ALL_ENDED = ['failed', 'failed', 'failed'];
+
+async function isFoundProcessed({ ids, run, hear, show, outcomes, lookAgain, state }: Startable): Promise<void> {
+  expect([(await state()).phase, await outcomes()]).toEqual(['concluded', ALL_ENDED]);
   for (const id of ids) show(id, 'processed');
   await lookAgain();
   for (const id of ids) await run('receipt', id);
   await hear();
   expect(await outcomes()).toEqual(['accepted', 'accepted', 'accepted']);
+}
+
+it('what a person ended is looked at where the answer that its group was started comes after that', async () => {
+  const group = await endedByPerson(async ({ hear }, look) => {
+    await look();
+    await hear();
+  });
+  expect(await group.run('group_start')).toEqual({ kind: 'done' });
+  expect(new Set(group.scheduled.map(({ key }) => key)).size).toBe(8);
+  await isFoundProcessed(group);
+});
+
+it('it is looked at too where that answer comes between the look at its members and their end', async () => {
+  let ended: Promise<unknown> = Promise.resolve();
+  const group = await endedByPerson(({ registry }, look) => {
+    const list = registry.listOutgoing.bind(registry);
+    return new Promise((answerStart) => {
+      registry.listOutgoing = async (...asked) => {
+        const seen = await list(...asked);
+        answerStart();
+        await starting;
+        registry.listOutgoing = list;
+        return seen;
+      };
+      ended = look();
+    });
+  });
+  const starting = group.run('group_start');
+  await starting;
+  expect((await group.state()).phase).toBe('started');
+  await ended;
+  await group.hear();
+  await isFoundProcessed(group);
 });

@@ -1,23 +1,22 @@
 import { endedAnyway, LATE_READS } from '#domain';
 import type { TaskResult } from '#tasks';
-import type { Claim, TaskOf } from '../lane.js';
+import type { TaskOf } from '../lane.js';
 import type { TaskContext } from './context.js';
 import { again, hasReceipt, observe, seeSomeAlone, statusesOf } from './member-looks.js';
 
 /**
- * Something was ended as not processed, and the registry may go on with it: the member that had stopped its group has
- * turned, or the group was started after all. It is looked at as often as a bare FAILED that may turn (decision 134).
+ * Something was ended as not processed, and the registry may go on with it (`endedAnyway`). It is looked at as often as
+ * a bare FAILED that may turn (decision 134).
  */
 export async function lookAtEndedAnyway(
   { dependents, profile }: TaskContext,
-  { claimedAt, payload: { groupId, account } }: Claim & { payload: { groupId: string; account: string } },
-  why: 'turned' | 'begun',
+  { claimedAt, payload: { groupId, account } }: TaskOf<'note_member'>,
 ): Promise<void> {
   if (dependents === undefined) return;
   const { failedGraceMs, unknownGraceMs } = profile.rules;
   const stepMs = Math.max(failedGraceMs, unknownGraceMs);
   const looks = [0, 1, ...LATE_READS].map((times) => ({
-    key: `settle_group:${groupId}:${why}-${times}`,
+    key: `settle_group:${groupId}:late-${times}`,
     kind: 'settle_group' as const,
     lane: `${account}/status`,
     dueAt: new Date(claimedAt.getTime() + times * stepMs),

@@ -257,7 +257,7 @@ export function stopperOf({
 }
 
 /** Whether a member that stopped its group has turned out well since, and others were ended on its account. */
-export function hasTurnedTooLate(state: GroupState): boolean {
+function hasTurnedTooLate(state: GroupState): boolean {
   const stopper = state.phase === 'concluded' ? state.halt?.member : undefined;
   if (state.phase !== 'concluded' || stopper === undefined) return false;
   const { outcome = stopper.outcome } = state.members[stopper.index] ?? {};

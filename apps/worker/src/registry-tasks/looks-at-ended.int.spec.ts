@@ -8,6 +8,7 @@ import { FakeRegistry } from '../../test/fake-registry.js';
 import {
   acceptGroup,
   asTask,
+  eventsOf,
   groupStateIn,
   plannedTasks,
   processOn,
@@ -90,14 +91,29 @@ async function turned() {
 it('what was ended behind a member that has turned is looked at, for the registry may go on with it', async () => {
   const { ids, run, hear, show, outcomes, lookAgain, state } = await turned();
   expect(await outcomes()).toEqual(['accepted', 'failed', 'failed']);
-  await lookAgain();
-  expect(await outcomes()).toEqual(['accepted', 'failed', 'failed']);
+  const logged = () => Promise.all(ids.map((id) => eventsOf(stores.store, id)));
+  const before = await logged();
+  for (const status of ['uploading', 'processing', 'failed'] as const) {
+    for (const id of ids.slice(1)) show(id, status);
+    await lookAgain();
+  }
+  expect(await logged()).toEqual(before);
   for (const id of ids.slice(1)) show(id, 'processed');
   await lookAgain();
   for (const id of ids.slice(1)) await run('receipt', id);
   await hear();
   expect(await outcomes()).toEqual(['accepted', 'accepted', 'accepted']);
   expect(await state()).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+});
+
+it('it is asked about alone where the list leaves it out', async () => {
+  const { ids, registry, run, show, outcomes, lookAgain } = await turned();
+  const list = registry.listOutgoing.bind(registry);
+  registry.listOutgoing = (account, filter) => list(account, { ...filter, documentIds: [] });
+  for (const id of ids.slice(1)) show(id, 'processed');
+  await lookAgain();
+  for (const id of ids.slice(1)) await run('receipt', id);
+  expect(await outcomes()).toEqual(['accepted', 'accepted', 'accepted']);
 });
 
 it('it is looked at as often as a FAILED that may turn, each look once, and while the list is away again', async () => {

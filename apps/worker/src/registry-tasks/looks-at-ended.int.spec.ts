@@ -4,7 +4,7 @@ import { VirtualClock } from '#kernel';
 import type { TaskResult } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeGroups } from '../../test/fake-groups.js';
-import { FakeRegistry } from '../../test/fake-registry.js';
+import { badOutcome, FakeRegistry } from '../../test/fake-registry.js';
 import {
   acceptGroup,
   asTask,
@@ -123,11 +123,16 @@ it('it is looked at as often as a FAILED that may turn, each look once, and whil
   expect(times().slice(0, 8)).toEqual([0, 1, 2, 4, 8, 16, 32, 63]);
   await hear();
   expect(new Set(scheduled.map(({ key }) => key)).size).toBe(8);
-  const look = () => runTask(context, asTask(scheduled[0]!), scheduled[0]!.dueAt);
-  expect(await look()).toEqual({ kind: 'done' });
-  registry.fail('listOutgoing', 'unknown');
-  registry.fail('documentStatus', ...Array<'unknown'>(10).fill('unknown'));
-  expect(await look()).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+  const look = (n: number) => runTask(context, asTask(scheduled[n]!), scheduled[n]!.dueAt);
+  expect(await look(0)).toEqual({ kind: 'done' });
+  registry.documentStatus = () => Promise.resolve(badOutcome('unknown'));
+  for (const [n, delayMs] of [
+    [0, context.profile.rules.statusPollMs],
+    [7, 6.3 * unknownGraceMs],
+  ] as const) {
+    registry.fail('listOutgoing', 'unknown');
+    expect(await look(n)).toMatchObject({ kind: 'retry', countsAsAttempt: false, delayMs });
+  }
 });
 
 it('where that member stays failed nothing more is asked', async () => {

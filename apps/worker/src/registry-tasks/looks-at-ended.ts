@@ -20,7 +20,7 @@ export async function lookAtEndedAnyway(
     kind: 'settle_group' as const,
     lane: `${account}/status`,
     dueAt: new Date(claimedAt.getTime() + times * stepMs),
-    payload: { groupId, account },
+    payload: { groupId, account, haltedAt: claimedAt.toISOString() },
   }));
   await dependents.queue.schedule(dependents.pool, looks);
 }

@@ -256,12 +256,12 @@ export function stopperOf({
   return endedBadly(outcome) || halt.cause === 'member_partial' ? { ...halt.member, outcome } : undefined;
 }
 
-/** Whether a member that stopped its group has turned out well since, and others were ended on its account. */
+/** Whether a member that stopped its group, which is over, has turned out well since. */
 function hasTurnedTooLate(state: GroupState): boolean {
   const stopper = state.phase === 'concluded' ? state.halt?.member : undefined;
   if (state.phase !== 'concluded' || stopper === undefined) return false;
   const { outcome = stopper.outcome } = state.members[stopper.index] ?? {};
-  return !endedBadly(outcome) && outcome !== stopper.outcome && endedIn(state).length > 0;
+  return !endedBadly(outcome) && outcome !== stopper.outcome;
 }
 
 /**

@@ -148,12 +148,12 @@ class Job {
     const again = ['parquet', 'excel'].includes(request.mapping.format);
     const source = await unchanged(request.path, { again }, () => this.read());
     await this.tellRefusals(duck);
-    await this.refusePlaceless();
+    const places = await this.places();
     const refused = await this.refused();
     const { buckets, duplicates } = await writeBuckets(duck, { folder: folders.draft, columns });
     await this.writeRefused();
     const { kind, moment, mapping } = request;
-    const scope: Scope = { kind, moment, branch: request.branch ?? null, places: await this.places() };
+    const scope: Scope = { kind, moment, branch: request.branch ?? null, places };
     const rows = buckets.reduce((sum, one) => sum + one.rows, 0);
     return {
       ...{ format: SNAPSHOT_FORMAT, ...scope, rows, ...(await this.counts()), refused, duplicates },
@@ -305,36 +305,34 @@ class Job {
     return { containers: Number(counted?.containers), wrongCheckDigits: Number(counted?.wrong) };
   }
 
-  /** Of a stock whose rows name their places, one that names none would have the file speak of all places. */
+  /**
+   * Places of the rows, sorted; null where a row has none, or there are too many to list. Of a stock whose rows name
+   * theirs, one that names none would have the file speak of all places: such rows are refused.
+   */
+  private async places(): Promise<string[] | null> {
+    const { kind, branch } = this.request;
+    const place = readColumns(this.checking()).find(({ name }) => name === 'place') ?? { name: 'NULL' };
+    const rows = await this.duck.rows<{ place: string | null }>(
+      `SELECT DISTINCT ${('constant' in place ? place.constant : undefined) ?? place.name} AS place FROM others
+        WHERE other IN (SELECT DISTINCT other FROM staged) ORDER BY 1 NULLS FIRST LIMIT ${MOST_PLACES + 2}`,
+    );
+    const named = rows.flatMap(({ place }) => place ?? []);
+    if (named.length < rows.length) {
+      if (kind !== 'stock' || named.length === 0) return null;
+      await this.refusePlaceless();
+    }
+    if (named.length > MOST_PLACES) return null;
+    // A file of a branch that has nothing speaks of that branch.
+    if (named.length === 0 && branch !== undefined) return [branch];
+    return named.sort();
+  }
+
   private async refusePlaceless(): Promise<void> {
-    const { kind, branch, mapping } = this.request;
-    if (kind !== 'stock' || branch !== undefined || mapping.columns['place'] === undefined) return;
-    const places = await this.distinctPlaces();
-    if (places.length === 1 || !places.includes(null)) return;
     const placeless = 'other IN (SELECT other FROM others WHERE place IS NULL)';
     await this.duck.run(`INSERT INTO refused
         SELECT line, 'place: is empty, and other rows name theirs', ${WHOLE_ITEM} FROM staged WHERE ${placeless};
       DELETE FROM staged WHERE ${placeless}`);
     await this.mustBeFew(this.duck);
-  }
-
-  /** Some more than are listed are enough; null, where a row has none, comes first. */
-  private async distinctPlaces(): Promise<(string | null)[]> {
-    const place = readColumns(this.checking()).find(({ name }) => name === 'place') ?? { name: 'NULL' };
-    const rows = await this.duck.rows<{ place: string | null }>(
-      `SELECT DISTINCT ${('constant' in place ? place.constant : undefined) ?? place.name} AS place FROM others
-        WHERE other IN (SELECT DISTINCT other FROM staged) ORDER BY 1 NULLS FIRST LIMIT ${MOST_PLACES + 1}`,
-    );
-    return rows.map(({ place }) => place);
-  }
-
-  private async places(): Promise<string[] | null> {
-    const places = await this.distinctPlaces();
-    if (places.length > MOST_PLACES || places.includes(null)) return null;
-    const { branch } = this.request;
-    // A file of a branch that has nothing speaks of that branch.
-    if (places.length === 0 && branch !== undefined) return [branch];
-    return places.map(String).sort();
   }
 }
 

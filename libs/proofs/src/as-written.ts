@@ -4,8 +4,8 @@
  */
 export function isAsWritten(text: string, value: unknown, blanks = 0): boolean {
   const written = JSON.stringify(value, null, blanks);
-  return text === written || text === escaped(written);
+  return text === written || text === asPageData(written);
 }
 
-/** So it stands in a page, which must not end with it, and so a page saves it. */
-const escaped = (json: string): string => json.replaceAll('<', '\\u003c');
+/** JSON that ends no element of a page, as a page saves it: < is only in strings, where its number stands for it. */
+export const asPageData = (json: string): string => json.replaceAll('<', '\\u003c');

@@ -11,6 +11,7 @@ export * from './count-note.js';
 export * from './log-keys.js';
 export * from './break-note.js';
 export * from './witnessed.js';
+export { asPageData } from './as-written.js';
 export * from './bundle.js';
 export type { AnsweredEvent, VerifiedAnswer } from './answer.js';
 export type { CheckedEvent } from './entry.js';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PedigreeError } from '#kernel';
+import { asPageData } from '#proofs';
 import type { TrustedKeys } from './check.js';
 
 /** What the page is made of besides the proof: from the build. */
@@ -47,18 +48,15 @@ export function pageFile(proof: string, trusted: TrustedKeys, { script, style }:
 <p id="status" role="status" class="verdict">Nothing is checked yet: the program of this page has not run.</p>
 </header>
 <main id="page"></main>
-<script type="application/json" id="trusted">${asData(JSON.stringify(trusted))}</script>
+<script type="application/json" id="trusted">${asPageData(JSON.stringify(trusted))}</script>
 <script type="application/x-ndjson" id="proof">
-${asData(proof)}
+${asPageData(proof)}
 </script>
 <script>${script}</script>
 </body>
 </html>
 `;
 }
-
-/** JSON that ends no element: a text has < only within strings, where its number stands for it. */
-const asData = (json: string): string => json.replaceAll('<', '\\u003c');
 
 /** Throws where the text would end its element or change on the way. */
 function sourceHash(text: string): string {

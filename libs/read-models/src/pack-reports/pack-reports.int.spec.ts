@@ -38,10 +38,14 @@ afterAll(() => db.drop());
 
 async function projected(told: LogOfTest): Promise<TestDatabase> {
   const made = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
-  // A correction, and the packing of a box, tell neither status nor place, as the catalogue says.
+  // A correction, an arbitration and the packing of a box tell no place, as the catalogue says; a part is used in part.
   const byCatalogue = documentReading();
-  const effectsOf: typeof jsonDocuments.effectsOf = (facts, receipt) =>
-    ([253, 915].includes(facts.docType) ? byCatalogue : jsonDocuments).effectsOf(facts, receipt);
+  const effectsOf: typeof jsonDocuments.effectsOf = ({ items, ...facts }, receipt) => {
+    const { sold_part } = facts.fields;
+    const inPart = items.map((item) => (sold_part === undefined ? item : { ...item, detail: { sold_part } }));
+    const reading = [253, 481, 531, 915].includes(facts.docType) ? byCatalogue : jsonDocuments;
+    return reading.effectsOf({ ...facts, items: inPart }, receipt);
+  };
   const projection = sgtinHistoryProjection({ evidence: told.evidence, documents: { ...jsonDocuments, effectsOf } });
   const events = told.events.filter(({ type }) => projection.filter.types?.includes(type));
   await inTransaction(made.pool, (tx) => projection.project(events, tx));
@@ -136,6 +140,33 @@ describe('packs without movement', () => {
   it('may be asked for by product and series', async () => {
     expect(await packs.unmoved({ days: 60, by: BY, gtin: GTIN, series: 'B' }, NOW)).toMatchObject({ packs: 5 });
     expect(await packs.unmoved({ days: 60, by: BY, gtin: '04600000000000' }, NOW)).toMatchObject({ packs: 0 });
+  });
+});
+
+describe('a pack of which a part was used', () => {
+  it('is on its shelf until nothing is left: it rests there, and expires there', async () => {
+    const told = new LogOfTest();
+    const series = [{ gtin: GTIN, series: 'A', expiresOn: '2026-06-30' }];
+    told.document({ docType: 701, items: numbers(0, 3), series, acceptedAt: on('2026-01-01') });
+    const use = (pack: string, part: string): void =>
+      void told.document({ docType: 531, items: [pack], fields: { sold_part: part }, acceptedAt: on('2026-02-01') });
+    use(pack(0), '3/10');
+    use(pack(1), '3/10');
+    use(pack(1), '7/10');
+    const other = await projected(told);
+    try {
+      const asked = packQuestions(other.pool, typeKnowledge);
+      const { items } = await asked.unmoved({ days: 60, by: ['sgtin', 'status'] }, NOW);
+      expect(only(items, 'sgtin', 'status')).toEqual([
+        [pack(2), 'in_circulation'],
+        [pack(0), 'in_partial_medical_use'],
+      ]);
+      expect(await asked.expiring({ days: 0, by: ['series'] }, NOW)).toMatchObject({ packs: 2, expired: 2 });
+      expect(await asked.series(GTIN, 'A')).toMatchObject({ totals: { onHand: 2, dispensed: 1 } });
+      expect(await asked.trace(GTIN, 'A', NOW)).toMatchObject({ packs: { inStock: 2, gone: 1 } });
+    } finally {
+      await other.drop();
+    }
   });
 });
 

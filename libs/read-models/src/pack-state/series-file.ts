@@ -211,17 +211,13 @@ function tellWhom(fates: readonly Figure[]): { onHand: number; customers: { plac
   };
 }
 
+/** A pack of which a part was sold or used stands where it stood, until nothing is left of it. */
 const FATE_OF: Readonly<Record<string, Figure['fate']>> = {
   in_sale: 'sold',
-  in_partial_sale: 'sold',
   in_discount_prescription_sale: 'dispensed',
-  in_partial_discount_prescription_sale: 'dispensed',
   dispensing_by_document: 'dispensed',
-  in_partial_dispensing_by_document: 'dispensed',
   in_medical_use: 'dispensed',
-  in_partial_medical_use: 'dispensed',
   out_of_circulation: 'written_off',
-  in_partial_ooc: 'written_off',
   disposed: 'written_off',
   moved_for_disposal: 'written_off',
   moved_to_eeu: 'shipped',

@@ -204,6 +204,28 @@ describe('overdue transfers', () => {
     expect(report.items[0]).toMatchObject({ since: on('2026-04-01'), toldBy: { docType: 415 } });
   });
 
+  it('count from the document by which they wait, whatever is told of the packs on their way', async () => {
+    const told = new LogOfTest();
+    const sent = { docType: 415, counterpartyId: CUSTOMER, acceptedAt: on('2026-04-01') };
+    told.document({ docType: 911, items: [pack(1)], into: box(1), acceptedAt: on('2026-03-01') });
+    told.document({ ...sent, items: [pack(0), box(1)] });
+    for (const [sign, day] of [
+      ['1', '2026-06-10'],
+      ['2', '2026-06-25'],
+    ] as const) {
+      const fields = { sign_arbitration: sign };
+      told.document({ docType: 481, items: [pack(0), box(1)], fields, acceptedAt: on(day) });
+    }
+    const other = await projected(told);
+    try {
+      const { items } = await packQuestions(other.pool, typeKnowledge).overdueTransfers({ days: 30 }, NOW);
+      expect(only(items, 'packs', 'containers', 'since', 'days')).toEqual([[2, 1, on('2026-04-01'), 91]]);
+      expect(items[0]).toMatchObject({ toldBy: { docType: 415 } });
+    } finally {
+      await other.drop();
+    }
+  });
+
   it('include what lies in a container, and nothing that was accepted', async () => {
     const { items } = await packs.overdueTransfers({ days: 5, direction: 'sent', partner: CUSTOMER }, NOW);
     expect(only(items, 'packs', 'containers', 'days')).toEqual([

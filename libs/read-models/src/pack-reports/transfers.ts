@@ -1,3 +1,4 @@
+import { typeKnowledge } from '#documents';
 import type { Pool, Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import { JOIN_STAY } from '../pack-state/now.js';
@@ -15,17 +16,24 @@ const side = (n: number): string => `split_part(transfer, ' ', ${n})`;
 /** As `transferParts` says it. */
 const AWAITED = `CASE WHEN ${side(1)} = 'reverse' THEN ${side(2)} ELSE ${side(3)} END`;
 
+const BEGINS = typeKnowledge.known.filter((docType) =>
+  ['begins', 'is claimed'].includes(typeKnowledge.transferOf(docType) ?? ''),
+);
+
 /**
- * What is under way, by the document that told its status: packs and containers that it, or their container, names.
+ * What is under way, by the document that began it: packs and containers that it, or their container, names. It told
+ * status and place. What comes on the way tells one of them, as an arbitration does: then it is the other document.
  * $1 before, $2 partner, $3 whether we are awaited, $4 places of ours, $5 most rows; $2 and $3 null: all.
  */
-const UNDER_WAY = `SELECT transfer, told AS "toldFrom", d.ordered_at AS since,
+const UNDER_WAY = `SELECT transfer, d.known_from AS "toldFrom", d.ordered_at AS since,
     sum(packs)::int AS packs, sum(containers)::int AS containers
   FROM (SELECT coalesce(s.transfer, y.transfer) AS transfer,
-      coalesce(y.status_from, s.status_from, y.moved_from, s.position) AS told,
+      coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
       count(*) FILTER (WHERE length(s.item) = 27) AS packs, count(*) FILTER (WHERE length(s.item) = 18) AS containers
-    FROM pack_state s ${JOIN_STAY} WHERE coalesce(s.transfer, y.transfer) IS NOT NULL GROUP BY 1, 2) AS under_way
-  JOIN movement_document d ON d.known_from = told
+    FROM pack_state s ${JOIN_STAY} WHERE coalesce(s.transfer, y.transfer) IS NOT NULL GROUP BY 1, 2, 3) AS under_way
+  CROSS JOIN LATERAL (SELECT known_from, ordered_at FROM movement_document
+    WHERE known_from IN (status_from, place_from)
+    ORDER BY doc_type IN (${BEGINS.join(', ')}) DESC, ordered_at, known_from LIMIT 1) AS d
   WHERE d.ordered_at < $1 AND ($2::text IS NULL OR $2 IN (${side(2)}, ${side(3)}))
     AND ($3::boolean IS NULL OR $3 = (${AWAITED} = ANY ($4::text[])))
   GROUP BY 1, 2, 3 ORDER BY since, "toldFrom", transfer LIMIT $5`;

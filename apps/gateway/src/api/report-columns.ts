@@ -75,15 +75,22 @@ export const RECALLS: Columns<Recall> = {
   ...columnsOf<Recall>('content_sha256', 'containers_unknown'),
 };
 
-type RecallRow = NonNullable<RecallDetail['lines']>[number] & Omit<RecallDetail, 'lines' | 'packs' | 'places'>;
+type RecallLine = NonNullable<RecallDetail['lines']>[number];
+type RecallRow = Partial<RecallLine> & Omit<RecallDetail, 'lines' | 'packs' | 'places'> & { gone?: number | undefined };
 
-/** A row a branch and place, each with how long it took. */
+/**
+ * A row a branch and place, each with how long it took, and what of the whole is gone or unknown. Where no place has a
+ * pack, or none is known yet, a row without a place says so, for a file without a row would say that all is well.
+ */
 export const RECALL = {
-  rows: ({ lines = [], packs: _packs, places: _places, ...recall }: RecallDetail): RecallRow[] =>
-    lines.map((line) => ({ ...recall, ...line })),
+  rows: ({ lines = [], packs, places: _places, ...recall }: RecallDetail): RecallRow[] => {
+    const none = packs === undefined ? {} : { packs: 0 };
+    return (lines.length === 0 ? [none] : lines).map((line) => ({ ...recall, gone: packs?.gone, ...line }));
+  },
   columns: columnsOf<RecallRow>(
     ...(['standing', 'branch', 'place', 'packs', 'newest_at', 'recall_id', 'gtin', 'series'] as const),
     ...(['begun_at', 'traced_at', 'took_ms', 'is_complete', 'known_at', 'content_sha256'] as const),
+    ...(['state', 'gone', 'series_unknown', 'containers_unknown'] as const),
   ),
 };
 

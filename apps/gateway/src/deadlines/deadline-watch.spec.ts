@@ -48,3 +48,28 @@ it('looks at what is answered once more within an hour, a few at a time, for an 
   expect(found).toEqual([0, 0, 0, ...Array<number>(56).fill(1), 2]);
   expect(looked).toEqual([120, 2, 2, 2, 2, ...Array<number>(56).fill(3)]);
 });
+
+it('says of itself that it cannot count, for figures of before would pass for those of now', async () => {
+  const clock = new VirtualClock(new Date('2026-03-01T10:00:00Z'));
+  let answer = () => Promise.resolve({ rows: [] as object[] });
+  const watch = new DeadlineWatch({
+    ...{ pool: { query: () => answer() } as never, evidence: { getMany: async () => new Map() }, alertMs: 1, clock },
+    ...{ calendarFile: undefined, log: { info: () => undefined, warn: () => undefined } },
+  });
+  await watch.look();
+  expect(watch.troubles()).toEqual([]);
+  answer = () => Promise.reject(new Error('canceling statement due to statement timeout'));
+  for (let looks = 0; looks < 2; looks += 1) {
+    await expect(watch.look()).rejects.toThrow('statement timeout');
+    clock.advance(60_000);
+  }
+  expect(watch.troubles()).toEqual([
+    {
+      ...{ name: 'deadlines', since: '2026-03-01T10:00:00.000Z' },
+      reason: 'they could not be counted: canceling statement due to statement timeout',
+    },
+  ]);
+  answer = () => Promise.resolve({ rows: [] });
+  await watch.look();
+  expect(watch.troubles()).toEqual([]);
+});

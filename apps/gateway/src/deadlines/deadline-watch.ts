@@ -43,6 +43,7 @@ const NOT_SET =
 /** Counts now and then what is due soon, and what was due: for metrics and for the page of operations. */
 export class DeadlineWatch {
   private newest: DeadlineFigures = { near: [], unknown: [] };
+  private failing: { since: Date; reason: string } | undefined;
   private readonly answered = new Set<string>();
 
   constructor(private readonly options: DeadlineWatchOptions) {}
@@ -71,8 +72,14 @@ export class DeadlineWatch {
 
   async look(): Promise<DeadlineFigures> {
     const { pool, calendarFile, clock } = this.options;
-    const unknown = await unknownDeadlines(pool, calendarFile?.calendar, clock.now());
-    this.newest = { near: calendarFile === undefined ? [] : await this.near(calendarFile), unknown };
+    try {
+      const unknown = await unknownDeadlines(pool, calendarFile?.calendar, clock.now());
+      this.newest = { near: calendarFile === undefined ? [] : await this.near(calendarFile), unknown };
+    } catch (error) {
+      this.failing = { since: this.failing?.since ?? clock.now(), reason: (error as Error).message };
+      throw error;
+    }
+    this.failing = undefined;
     return this.newest;
   }
 
@@ -94,9 +101,14 @@ export class DeadlineWatch {
     for (const stream of [...this.answered].slice(0, most)) this.answered.delete(stream);
   }
 
-  /** Health is about what runs: what is late is told by metrics, alerts and the report. */
+  /**
+   * Health is about what runs: what is late is told by metrics, alerts and the report. While nobody can count, these
+   * have the figures of before.
+   */
   troubles(): Trouble[] {
-    return [];
+    if (this.failing === undefined) return [];
+    const { since, reason } = this.failing;
+    return [{ name: 'deadlines', since: since.toISOString(), reason: `they could not be counted: ${reason}` }];
   }
 
   /** Looks at once, and then each minute until `signal`. Never rejects. */

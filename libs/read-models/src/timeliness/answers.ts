@@ -96,14 +96,15 @@ async function withContents({ pool, types }: AnswerSources, told: WithItems[]): 
 interface ComparedRow {
   stream: string;
   answered: number;
-  sent_at: Date | null;
+  sent_at: Date;
   accepted_at: Date;
   by: string | null;
 }
 
 /**
  * For each item the first answer, of its own or else the last one of all its parts; of a document the last of these.
- * `by` is null for one that went past this system.
+ * The registry took an answer when it was sent, or accepted where that came first or is all that is known; it may take
+ * them in another order than it accepts them. `by` is null for one that went past this system.
  */
 const COMPARE = `WITH told AS (
     SELECT stream, item, part, doc_types::int[] AS doc_types, since, ended_by::int[] AS ended_by
@@ -125,14 +126,18 @@ const COMPARE = `WITH told AS (
     ) d ON true
     WINDOW of_item AS (PARTITION BY t.stream, t.item)
   ), first_answer AS (
-    SELECT DISTINCT ON (stream, item) stream, item, request_id, document_id, ordered_at FROM part_answer
-    WHERE ordered_at IS NOT NULL AND CASE WHEN by_itself THEN part = item ELSE by_its_parts END
-    ORDER BY stream, item, ordered_at DESC, request_id
+    SELECT DISTINCT ON (a.stream, a.item) a.stream, a.item, a.request_id, a.document_id, a.ordered_at,
+      max(least(s.sent_at, a.ordered_at)) OVER (PARTITION BY a.stream, a.item) AS taken_at
+    FROM part_answer a
+      LEFT JOIN document_timing s ON s.stream = 'document-' || a.request_id AND a.document_id IS NULL
+    WHERE a.ordered_at IS NOT NULL AND CASE WHEN by_itself THEN part = item ELSE by_its_parts END
+    ORDER BY a.stream, a.item, a.ordered_at DESC, a.request_id
   )
-  SELECT DISTINCT ON (a.stream) a.stream, count(*) OVER (PARTITION BY a.stream)::int AS answered, s.sent_at,
-    a.ordered_at AS accepted_at, CASE WHEN a.document_id IS NULL THEN a.request_id END AS by
-  FROM first_answer a LEFT JOIN document_timing s ON s.stream = 'document-' || a.request_id AND a.document_id IS NULL
-  ORDER BY a.stream, a.ordered_at DESC, a.request_id`;
+  SELECT DISTINCT ON (stream) stream, count(*) OVER of_document::int AS answered,
+    max(taken_at) OVER of_document AS sent_at, ordered_at AS accepted_at,
+    CASE WHEN document_id IS NULL THEN request_id END AS by
+  FROM first_answer WINDOW of_document AS (PARTITION BY stream)
+  ORDER BY stream, ordered_at DESC, request_id`;
 
 async function compared(db: Queryable, told: WithItems[]): Promise<ComparedRow[]> {
   const parts = told.flatMap(({ row, items, contents, metBy, endedBy }) =>
@@ -150,5 +155,5 @@ async function compared(db: Queryable, told: WithItems[]): Promise<ComparedRow[]
 function gathered({ answered, sent_at, accepted_at, by }: ComparedRow, items: number): Answers {
   const last = by === null ? {} : { by };
   if (answered < items) return { items, answered, ...last };
-  return { items, answered, ...last, sentAt: sent_at ?? accepted_at, acceptedAt: accepted_at };
+  return { items, answered, ...last, sentAt: sent_at, acceptedAt: accepted_at };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { typeKnowledge } from '#documents';
-import { readCalendar, type InboundSeen, type Registration } from '#domain';
+import { documentStream, readCalendar, type InboundSeen, type Registration } from '#domain';
 import type { EventStore } from '#event-store';
 import { isSscc } from '#kernel';
 import { inTransaction } from '#postgres';
@@ -180,10 +180,22 @@ function theirs(): void {
   log.document({ docType: 552, items: [pack(54), pack(55)], operationDate: IN_TIME });
   log.document({ docType: 701, items: [pack(54), pack(55)], outcome: 'rejected' });
   inBoxes();
+  inAnotherOrder();
   told('taken back', [pack(95), pack(96)], { docType: 602 });
   told('takes back', [pack(95), pack(96)], { docType: 605 });
   told('taken back in part', [pack(97), pack(98)], { docType: 602 });
   told('takes back a part', [pack(97)], { docType: 605 });
+}
+
+/** The registry accepts last what it took first. */
+function inAnotherOrder(): void {
+  told('sent in another order', [pack(80), pack(81)], { docType: 602 });
+  const answer = (n: number) => ({ docType: 701, items: [pack(n)] });
+  const [first, second] = [log.send(answer(80)), log.send(answer(81))];
+  log.conclude(second, { ...answer(81), acceptedAt: '2026-03-01T23:00:00Z' });
+  log.conclude(first, { ...answer(80), acceptedAt: '2026-03-01T23:30:00Z' });
+  const sent = log.events.find(({ stream, type }) => stream === documentStream(second) && type === 'DocumentSent');
+  named['sent last'] = sent?.recordedAt.toISOString() ?? '';
 }
 
 /** Containers that were told by their own names alone, and answered by what is in them, or by name. */
@@ -280,6 +292,16 @@ describe('the report on deadlines', () => {
     });
     const inPart = { state: 'overdue', cause: 'not_answered', items: 2, itemsAnswered: 1 };
     expect(await rowOf('taken back in part', { calendar: telling })).toMatchObject(inPart);
+  });
+
+  it('takes what the registry took last for the end of an answer, whatever it accepts last', async () => {
+    const row = { ...TOLD, docTypes: [602], startsAt: 'known', limit: { hours: 9 }, metWhen: 'sent', metBy: [701] };
+    const calendar = readCalendar({
+      ...{ ...WORKED, name: 'By the send', edition: '1', deadlines: [row], withoutDeadline: [] },
+    });
+    expect(await rowOf('sent in another order', { calendar })).toMatchObject({
+      ...{ state: 'on_time', itemsAnswered: 2, doneAt: named['sent last'] },
+    });
   });
 
   it('names the clause, and the calendar with what it says of itself, wherever something is due', async () => {

@@ -62,9 +62,9 @@ const COLUMNS: Columns<Row> = {
   ),
   clause: ({ due_by }) => due_by?.clause,
   clause_edition: ({ due_by }) => due_by?.edition,
-  calendar: ({ due_by }) => due_by?.calendar.name,
-  calendar_edition: ({ due_by }) => due_by?.calendar.edition,
-  fictitious: ({ due_by }) => due_by?.calendar.fictitious,
+  calendar: ({ calendar }) => calendar?.name,
+  calendar_edition: ({ calendar }) => calendar?.edition,
+  fictitious: ({ calendar }) => calendar?.fictitious,
   ...columnsOf<Row>('met_when', 'done_at', 'days_late', 'cause', 'cause_since', 'sentence', 'items', 'items_answered'),
   ...columnsOf<Row>('answered_by', 'replaced_by', 'as_of', 'up_to'),
 };

@@ -29,9 +29,9 @@ export async function listTimeliness(sources: TimelinessSources, query: Timeline
   const after = cursor === undefined ? undefined : readPlace(cursor);
   const upTo = await readUpTo(sources.pool);
   const { found, next } = await (query.late === true ? lateOnes : anyOnes)(sources, { ...query, after, limit });
-  const pin: Pin = { asOf: sources.now.toISOString(), upTo: String(upTo) };
+  const calendar = present({ calendar: sources.calendar?.named });
+  const pin: Pin = { ...calendar, asOf: sources.now.toISOString(), upTo: String(upTo) };
   return {
-    ...present({ calendar: sources.calendar?.named }),
     ...pin,
     // A file has the rows alone.
     items: (await shownAll(sources, found)).map((row) => ({ ...row, ...pin })),
@@ -39,7 +39,7 @@ export async function listTimeliness(sources: TimelinessSources, query: Timeline
   };
 }
 
-type Pin = Pick<DutyRow, 'asOf' | 'upTo'>;
+type Pin = Pick<DutyRow, 'calendar' | 'asOf' | 'upTo'>;
 type Duty = Omit<DutyRow, keyof Pin>;
 
 /** What a page shows, and after which place the next one begins; no place on the last page. */

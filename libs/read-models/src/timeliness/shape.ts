@@ -53,6 +53,7 @@ export const dutyRow = z.strictObject({
   cause: z.enum(DELAY_CAUSES).optional().describe('What it waited for at the due moment.'),
   cause_since: instant.optional(),
   sentence: z.string().optional().describe('The cause in words.'),
+  calendar: calendarName.optional().describe('By which it was judged. Absent: none is set.'),
   as_of: instant.describe('At which moment it was judged.'),
   up_to: position.describe('As it was known at this position of the log.'),
 });

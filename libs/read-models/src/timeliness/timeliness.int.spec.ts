@@ -308,6 +308,9 @@ describe('the report on deadlines', () => {
     const page = await listTimeliness(sources, {});
     const calendar = { name: 'Hours', edition: '7', fictitious: 'Made up for a test.' };
     expect(page).toMatchObject({ calendar, asOf: NOW.toISOString(), upTo: String(log.head) });
+    // A file has the rows alone, and what has no deadline rests on the calendar too.
+    expect(new Set(page.items.map(({ state }) => state)).size).toBeGreaterThan(4);
+    for (const row of page.items) expect(row).toMatchObject({ calendar });
     for (const { dueAt, dueBy } of page.items)
       expect(dueBy).toEqual(dueAt === undefined ? undefined : { clause: 'Made-up rule', edition: '1', calendar });
   });
@@ -328,6 +331,7 @@ describe('the report on deadlines', () => {
     const rows = await all({}, { calendar: undefined });
     expect(rows.length).toBeGreaterThan(15);
     for (const row of rows) expect(row).toMatchObject({ state: 'not_known', why: 'no_calendar' });
+    for (const row of rows) expect(row).not.toHaveProperty('calendar');
     expect(await listTimeliness({ ...sources, calendar: undefined }, { late: true })).not.toHaveProperty('calendar');
   });
 

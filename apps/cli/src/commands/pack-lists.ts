@@ -147,6 +147,10 @@ function printSeries(file: z.infer<typeof seriesFile>): void {
     ...[fate, status, place, branches.map(({ branch }) => branch).join(' '), packs],
   ]);
   out(`\n${table(['became', 'status', 'place', 'branch', 'packs'], fates)}`);
-  if (file.suspension !== undefined)
-    out(`\nsuspended: ${file.suspension.packs} packs, ${file.suspension.on_hand} of the series on hand`);
+  if (file.suspension !== undefined) out(`\n${suspensionText(file.suspension)}`);
+}
+
+function suspensionText({ by, packs, on_hand: onHand }: NonNullable<z.infer<typeof seriesFile>['suspension']>): string {
+  const inForce = by.length === 0 ? '' : `the series, by ${by.join(', ')}; `;
+  return `suspended: ${inForce}${packs} packs by documents, ${onHand} of the series on hand`;
 }

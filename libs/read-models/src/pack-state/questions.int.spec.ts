@@ -8,6 +8,7 @@ import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../../test/fi
 import type { PackListQuery, Packs } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { SUSPENSION, type SuspensionRow } from '../suspensions/row.js';
 import { packQuestions } from './questions.js';
 
 const [HERE, CUSTOMER, OTHER] = ['00000000000464', '00000000000999', '00000000000777'] as const;
@@ -209,6 +210,25 @@ describe('the file of a series', () => {
     });
     expect((await packs.series(GTIN, 'B'))?.suspension).toBeUndefined();
     expect(await packs.series(GTIN, 'X')).toBeUndefined();
+  });
+
+  it('says so too where a list or a letter suspends the series, and no document tells that of a pack', async () => {
+    const matches = [{ gtin: GTIN, series: 'B' }];
+    const row = (suspensionId: string, action: 'suspend' | 'release') => {
+      const state = { matches, newest: { action } } as SuspensionRow['state'];
+      const at = { openedPosition: 1n, position: 1n, changedAt: new Date('2026-03-01T00:00:00Z') };
+      const stands = { source: 'list', phase: 'open', action, inForce: action === 'suspend' } as const;
+      return { suspensionId, ...at, ...stands, state, matched: matches };
+    };
+    await SUSPENSION.write(db.pool, [row('s-1', 'suspend'), row('s-2', 'release')]);
+    try {
+      expect((await packs.series(GTIN, 'B'))?.suspension).toEqual({
+        ...{ by: ['s-1'], packs: 0, onHand: 10, customers: [] },
+      });
+      expect((await packs.series(GTIN, 'A'))?.suspension).toMatchObject({ by: [], packs: 1 });
+    } finally {
+      await db.pool.query('DELETE FROM suspension');
+    }
   });
 });
 

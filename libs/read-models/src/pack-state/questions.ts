@@ -4,6 +4,7 @@ import { expiringPacks, unmovedPacks } from '../pack-reports/shelf.js';
 import { pinned, pinnedStock } from '../pack-reports/snapshot.js';
 import { overdueTransfers } from '../pack-reports/transfers.js';
 import type { PackFilter, Packs } from '../port.js';
+import { recordedInForce } from '../suspensions/in-force.js';
 import { checkPacks } from './check.js';
 import { dayAfter, dayIn } from './day-in.js';
 import { listPacks } from './list.js';
@@ -39,8 +40,10 @@ export const packQuestions = (
   expiring: (query, asOf) => expiringPacks(pool, query, { types, asOf, zone, ...limits }),
   overdueTransfers: (query, asOf) => overdueTransfers(pool, query, { types, asOf, ...limits }),
   trace: (gtin, series, asOf) => tracedSeries(pool, { gtin, series }, { types, asOf }),
-  series: (gtin, series, first) =>
-    pinned(pool, new Date(), (db) => seriesFileOf(db, { gtin, series, ...first }, types)),
+  series: async (gtin, series, first) => {
+    const suspendedBy = (await recordedInForce(pool, [gtin])).of(gtin, series);
+    return pinned(pool, new Date(), (db) => seriesFileOf(db, { gtin, series, suspendedBy, ...first }, types));
+  },
   seriesSources: (gtin, series, page) =>
     pinned(pool, new Date(), async (db) => {
       const { sources: _, ...found } = await sourcesOf(db, { gtin, series, ...page }, types);

@@ -145,14 +145,15 @@ function addTo(groups: Map<string, SeriesGroup>, one: SeriesGroup): void {
 /**
  * What was received of a series, from whom, and what became of it, by branch: every pack counts once. `undefined` when
  * no document has moved a pack of the series. `db` reads one snapshot, so that its figures are of one log position.
+ * `suspendedBy`: the suspensions of the series that are in force, whatever documents say of a pack.
  * @throws PedigreeError `invalid_parameter`; `too_many_items` for a series that stands in more than 100,000 groups.
  */
 export async function seriesFileOf(
   db: Queryable,
-  asked: Series & Pick<SeriesPage, 'limit'>,
+  asked: Series & Pick<SeriesPage, 'limit'> & { suspendedBy: string[] },
   types: PackTypes,
 ): Promise<SeriesFile | undefined> {
-  const { gtin, series } = asked;
+  const { gtin, series, suspendedBy: by } = asked;
   const { groups, own, knownAt } = await groupsOfSeries(db, asked, types);
   if (groups.length === 0) return undefined;
   const { sources, items: received, nextCursor } = await sourcesOf(db, asked, types);
@@ -162,15 +163,15 @@ export async function seriesFileOf(
   const blocked = blockedOf(groups);
   const tellerOf = await tellers(db, [blocked.knownAt], types);
   const packs = sum(groups);
-  const knownFrom = tellerOf(blocked.knownAt);
+  const since = present({ knownAt: blocked.knownAt?.toString(), knownFrom: tellerOf(blocked.knownAt) });
   return {
     ...{ gtin, series, expiresOn: expiries.rows.map(({ day }) => day), knownAt: String(knownAt), packs },
     ...{ receivedPacks: packs - totals.incoming - totals.notReceived, totals, sources, received, fates },
     receivedInMore: packs - sum(received),
     ...(nextCursor === undefined ? {} : { receivedMoreAt: moreAt(asked, nextCursor) }),
-    ...(knownFrom === undefined || blocked.packs === 0
+    ...(by.length === 0 && blocked.packs === 0
       ? {}
-      : { suspension: { ...blocked, knownAt: String(blocked.knownAt), knownFrom, ...tellWhom(fates) } }),
+      : { suspension: { by, packs: blocked.packs, ...since, ...tellWhom(fates) } }),
   };
 }
 
@@ -192,7 +193,7 @@ const sum = (counted: readonly { packs: number }[]): number => counted.reduce((a
 
 const SUSPENDED = new Set(['paused_circulation', 'confirm_return_paused']);
 
-/** What is suspended now, and since which position we know of the first suspension. */
+/** What documents say is suspended now, and since which position we know of the first suspension. */
 function blockedOf(groups: readonly SeriesGroup[]): { packs: number; knownAt: bigint | null } {
   const suspended = groups.filter(({ status }) => status !== null && SUSPENDED.has(status));
   const known = suspended.flatMap(({ suspendedFrom }) => suspendedFrom ?? []);

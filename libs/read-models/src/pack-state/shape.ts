@@ -141,9 +141,12 @@ export const seriesFile = z.strictObject({
   fates: z.array(seriesFigure).describe('Every pack stands in one of them: together they are `packs`.'),
   suspension: z
     .strictObject({
-      packs: whole.describe('Suspended now.'),
-      known_at: position.describe('The first document that told of a suspension among these packs.'),
-      known_from: tellingDocument,
+      by: z
+        .array(z.string())
+        .describe('Suspensions of the series that are in force: look at /v1/suspensions/{suspensionId}.'),
+      packs: whole.describe('Of which documents say that they are suspended.'),
+      known_at: position.optional().describe('The first document that told of a suspension among these packs.'),
+      known_from: tellingDocument.optional(),
       on_hand: whole,
       customers: z
         .array(z.strictObject({ place: z.string(), packs: whole }))

@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { readSheet } from 'read-excel-file/node';
+import { fromBuffer, type Entry, type ZipFile } from 'yauzl';
 import type { Columns } from './columns.js';
 import { asExcel, MOST_EXCEL_ROWS } from './excel.js';
 
@@ -25,6 +29,17 @@ const excelOf = (...pages: Row[][]): Promise<Buffer> => {
 /** The rows of the file as another library reads them. */
 const read = async (...pages: Row[][]): Promise<unknown> => readSheet(await excelOf(...pages));
 
+/** The texts of the file as they stand in its XML. */
+async function stringsOf(file: Buffer): Promise<string> {
+  const zip = await promisify<Buffer, object, ZipFile>(fromBuffer)(file, { lazyEntries: true });
+  const entry = await new Promise<Entry>((resolve, reject) => {
+    zip.on('entry', (one: Entry) => (one.fileName === 'xl/sharedStrings.xml' ? resolve(one) : zip.readEntry()));
+    zip.on('end', () => reject(new Error('there are no texts')));
+    zip.readEntry();
+  });
+  return text(await promisify<Entry, Readable>(zip.openReadStream.bind(zip))(entry));
+}
+
 describe('a list as an Excel file', () => {
   it('has the names of its columns, then a row a row, over all pages, numbers as numbers', async () => {
     expect(await read([{ name: 'a', count: 1, sure: true }], [], [{ name: 'b', sure: false }])).toEqual([
@@ -43,6 +58,14 @@ describe('a list as an Excel file', () => {
         [name, null, null],
       ]),
   );
+
+  it('writes a carriage return as a sign of its own: a reader of XML would make it a line feed', async () => {
+    expect(await stringsOf(await excelOf([{ name: 'a\r\nb' }]))).toContain('<t>a_x000D_\nb</t>');
+    expect(await read([{ name: 'a\r\nb' }])).toEqual([
+      ['name', 'count', 'sure'],
+      ['a\r\nb', null, null],
+    ]);
+  });
 
   it('refuses a list that is too long, in words', async () => {
     const items = Array.from({ length: MOST_EXCEL_ROWS + 1 }, () => ({ name: 'x' }));

@@ -56,7 +56,7 @@ function cell(value: Cell): string | number | boolean | null {
 const escaped = (text: string): string =>
   text
     .replace(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|^\s|\s$/g, (one) => {
+    .replace(/[\u0000-\u0008\u000b-\u001f\ufffe\uffff]|^\s|\s$/g, (one) => {
       const code = one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
       return `_x${code}_`;
     });

@@ -28,7 +28,10 @@ export function addTimelinessCommand(pedigree: Command, action: Action, gateway:
     .option('--role <role>', 'sender (ours to send) or receiver (told to us, and ours to answer)')
     .option('--type <type>', 'type of document, such as 415')
     .option('--account <name>', 'registry account')
-    .option('--since <when>', 'claimed then or later: a date, an instant, or how long ago (90m, 24h, 7d)')
+    .option(
+      '--since <when>',
+      'claimed (or else known) then or later: a date, an instant, or how long ago (90m, 24h, 7d)',
+    )
     .option('--until <when>', 'claimed before that')
     .option('--limit <n>', 'documents of a page, up to 1000', '50')
     .option(...CURSOR_OPTION)

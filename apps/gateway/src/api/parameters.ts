@@ -170,8 +170,8 @@ export const timelinessParameters = z.strictObject({
   doc_type: ofType,
   operation_from: instant
     .optional()
-    .describe('Only documents that claim this instant or a later one (RFC 3339, with an offset or Z).'),
-  operation_to: instant.optional().describe('Only documents that claim an earlier instant.'),
+    .describe('Only documents that claim this instant or a later one (RFC 3339), or claim none and were known then.'),
+  operation_to: instant.optional().describe('Only documents that claim an earlier instant, or else were known then.'),
   late: flag.optional().describe('true: only what is late, met or not, or due with content not known; false: all.'),
   ...page,
 });

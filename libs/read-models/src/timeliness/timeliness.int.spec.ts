@@ -357,6 +357,9 @@ describe('the report on deadlines', () => {
     expect(await all({ account: 'north' })).toEqual(only(({ account }) => account === 'north'));
     const days = { operationFrom: new Date('2026-03-01T07:20:00Z'), operationTo: new Date('2026-03-01T07:40:00Z') };
     expect((await all(days)).map(idOf).sort()).toEqual(['waited', 'rejected', 'resent'].map((id) => named[id]).sort());
+    const known = new Date((await rowOf('no instant'))?.knownAt ?? '');
+    const then = await all({ operationFrom: known, operationTo: new Date(known.getTime() + 1) });
+    expect(then.map(idOf)).toContain(named['no instant']);
   });
 
   it.each(['', 'x', 'MTox', Buffer.from('2:1:99999999999999999999').toString('base64url')])(

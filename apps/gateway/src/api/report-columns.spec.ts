@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { asCsv } from './csv.js';
-import { RECALL } from './report-columns.js';
+import type { Columns } from './columns.js';
+import { EXPIRING, RECALL } from './report-columns.js';
 
 type Recall = Parameters<typeof RECALL.rows>[0];
 const BEGUN: Recall = {
@@ -15,13 +16,13 @@ const TRACED: Recall = {
 };
 
 /** What the columns of each row say. */
-async function rowsOf(recall: Recall): Promise<Record<string, string>[]> {
+async function told<Row>(items: Row[], columns: Columns<Row>): Promise<Record<string, string>[]> {
   let text = '';
-  for await (const part of asCsv({ items: RECALL.rows(recall) }, () => Promise.reject(new Error()), RECALL.columns))
-    text += part;
+  for await (const part of asCsv({ items }, () => Promise.reject(new Error()), columns)) text += part;
   const [head = '', ...lines] = text.trim().split('\r\n');
   return lines.map((line) => Object.fromEntries(line.split(',').map((cell, n) => [head.split(',')[n] ?? '', cell])));
 }
+const rowsOf = (recall: Recall): Promise<Record<string, string>[]> => told(RECALL.rows(recall), RECALL.columns);
 
 const WHOLE = { state: 'traced', is_complete: 'false', gone: '7', series_unknown: '4', containers_unknown: '2' };
 
@@ -33,4 +34,19 @@ it('shows a mock recall without a place as one, with all that is unknown, and no
 it('says in the row of each place what is unknown or gone of the whole', async () => {
   const line = { standing: 'shipped' as const, branch: 'B1', place: 'P1', packs: 3 };
   expect(await rowsOf({ ...TRACED, lines: [line] })).toMatchObject([{ ...WHOLE, place: 'P1', packs: '3' }]);
+});
+
+it('says in a file of what expires of how many packs nobody has told when they do, also where nothing does', async () => {
+  const pin = { as_of: '2026-07-01T00:00:00.000Z', known_at: '9' };
+  const asked = { ...pin, days: 90, expires_by: '2026-09-29', packs: 0, expired: 0, items: [] };
+  const of = (report: Parameters<typeof EXPIRING.rows>[0]) => told(EXPIRING.rows(report), EXPIRING.columns);
+  expect(await of({ ...asked, expiry_unknown: 0 })).toEqual([]);
+  expect(await of({ ...asked, expiry_unknown: 5 })).toMatchObject([
+    { ...pin, packs: '0', place: '', expires_on: '', expiry_unknown: '5' },
+  ]);
+  const moved = { first_moved_at: pin.as_of, last_moved_at: pin.as_of };
+  const line = { ...pin, ...moved, place: 'P1', expires_on: '2026-08-01', packs: 3, expired: false };
+  expect(await of({ ...asked, packs: 3, expiry_unknown: 5, items: [line] })).toMatchObject([
+    { place: 'P1', packs: '3', expiry_unknown: '5' },
+  ]);
 });

@@ -13,7 +13,7 @@ import { columnsOf, columnsWithin, type Columns } from './columns.js';
 /** Each row of a report says as of when, and up to which log position, it speaks. */
 
 type Shelf = z.infer<typeof unmovedPacksShape>['items'][number];
-type Expiring = z.infer<typeof expiringPacksShape>['items'][number];
+type ExpiringPacks = z.infer<typeof expiringPacksShape>;
 type Transfer = z.infer<typeof overdueTransfersShape>['items'][number];
 type Override = z.infer<typeof overridesShape>['items'][number];
 type Recall = z.infer<typeof mockRecallPage>['items'][number];
@@ -35,7 +35,20 @@ const SHELF = [
   ...(['as_of', 'known_at'] as const),
 ];
 export const UNMOVED: Columns<Shelf> = columnsOf<Shelf>(...SHELF);
-export const EXPIRING: Columns<Expiring> = columnsOf<Expiring>(...SHELF, 'expired');
+
+type ExpiringRow = Partial<ExpiringPacks['items'][number]> & { expiry_unknown: number };
+
+/**
+ * A row a line, each with the packs of the whole report of which nobody knows when they expire. They are in no line:
+ * where there is none, a row without a place says so, for a file without a row would say that nothing expires.
+ */
+export const EXPIRING = {
+  rows: ({ items, as_of, known_at, expiry_unknown }: ExpiringPacks): ExpiringRow[] => {
+    const none = expiry_unknown === 0 ? [] : [{ packs: 0, as_of, known_at }];
+    return (items.length === 0 ? none : items).map((line) => ({ ...line, expiry_unknown }));
+  },
+  columns: columnsOf<ExpiringRow>(...SHELF, 'expired', 'expiry_unknown'),
+};
 
 export const TRANSFERS: Columns<Transfer> = {
   ...columnsOf<Transfer>('direction', 'from', 'to', 'awaits', 'packs', 'containers', 'since', 'days'),

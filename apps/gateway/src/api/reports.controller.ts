@@ -2,14 +2,14 @@ import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { defined } from '#kernel';
-import type { overridesShape, ReadModels } from '#read-models';
+import type { expiringPacksShape, overridesShape, ReadModels } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { parameters } from './parameters.js';
 import { LOG, READ_MODELS } from './queries.js';
 import { EXPIRING, OVERRIDE_COLUMNS, TRANSFERS, UNMOVED } from './report-columns.js';
 import { expiringParameters, overrideParameters, transferParameters, unmovedParameters } from './report-parameters.js';
-import { sendList } from './send-list.js';
+import { sendList, sendRows } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 
 /** What auditors and quality ask of all packs at once, as of one log position, and who overrode what. */
@@ -32,8 +32,10 @@ export class ReportsController {
   @Allow('operator', 'auditor')
   async expiring(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const asked = parameters(expiringParameters, query);
-    const whole = async () => snakeCase(await this.readModels.packs.expiring(asked, new Date()));
-    await sendList({ request, reply, log: this.log }, whole, EXPIRING);
+    const whole: z.infer<typeof expiringPacksShape> = snakeCase(
+      await this.readModels.packs.expiring(asked, new Date()),
+    );
+    await sendRows({ request, reply, log: this.log }, whole, EXPIRING);
   }
 
   @Get('overdue-transfers')

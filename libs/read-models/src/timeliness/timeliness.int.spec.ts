@@ -127,8 +127,12 @@ function sentAgain(): void {
 }
 
 /** What another participant tells, of these packs; without bytes where `items` is absent. */
-function told(documentId: string, items?: string[], seen: Partial<InboundSeen['data']> = {}): void {
-  const operationDate = seen.direction === 'outgoing' ? TOO_LATE : '';
+function told(
+  documentId: string,
+  items?: string[],
+  { operationDate: claimed, ...seen }: Partial<InboundSeen['data']> & { operationDate?: string } = {},
+): void {
+  const operationDate = claimed ?? (seen.direction === 'outgoing' ? TOO_LATE : '');
   const place = { docType: seen.docType ?? 601, subjectId: '00000000000999', counterpartyId: '00000000000464' };
   const base = { documentId, direction: 'incoming', channel: 'counterparty', docType: 601 } as const;
   const at = { account: 'main', status: 'processed', answerSha256: DIGEST } as const;
@@ -144,6 +148,7 @@ function told(documentId: string, items?: string[], seen: Partial<InboundSeen['d
     type: 'InboundDownloaded',
     data: { documentId, documentSha256, byteLength: 9, content },
   });
+  if (claimed !== undefined) return;
   const { direction, channel } = { ...base, ...seen };
   const acceptedAt = '2026-03-01T08:30:00Z';
   const concluded = { documentId, outcome: 'accepted', isReadable: true, acceptedAt } as const;
@@ -181,6 +186,7 @@ function theirs(): void {
   log.document({ docType: 701, items: [pack(54), pack(55)], outcome: 'rejected' });
   inBoxes();
   inAnotherOrder();
+  again();
   told('taken back', [pack(95), pack(96)], { docType: 602 });
   told('takes back', [pack(95), pack(96)], { docType: 605 });
   told('taken back in part', [pack(97), pack(98)], { docType: 602 });
@@ -196,6 +202,16 @@ function inAnotherOrder(): void {
   log.conclude(first, { ...answer(80), acceptedAt: '2026-03-01T23:30:00Z' });
   const sent = log.events.find(({ stream, type }) => stream === documentStream(second) && type === 'DocumentSent');
   named['sent last'] = sent?.recordedAt.toISOString() ?? '';
+}
+
+/** What came before, went back and comes again; when the registry accepted that is not known. */
+function again(): void {
+  const pack82 = { docType: 701, items: [pack(82)] };
+  log.document({ ...pack82, acceptedAt: '2026-02-01T09:00:00Z' });
+  const unconcluded = { docType: 602, operationDate: '2026-03-01T08:00:00Z' };
+  told('comes again', [pack(82)], unconcluded);
+  told('is answered again', [pack(83)], unconcluded);
+  log.document({ ...pack82, items: [pack(83)], acceptedAt: '2026-03-01T10:00:00Z' });
 }
 
 /** Containers that were told by their own names alone, and answered by what is in them, or by name. */
@@ -302,6 +318,15 @@ describe('the report on deadlines', () => {
     expect(await rowOf('sent in another order', { calendar })).toMatchObject({
       ...{ state: 'on_time', itemsAnswered: 2, doneAt: named['sent last'] },
     });
+  });
+
+  it('takes no answer of before for one to what comes again, where its acceptance is not known', async () => {
+    const row = { ...TOLD, docTypes: [602], startsAt: 'known', limit: { hours: 1 }, metWhen: 'accepted', metBy: [701] };
+    const calendar = readCalendar({
+      ...{ ...WORKED, name: 'Again', edition: '1', deadlines: [row], withoutDeadline: [] },
+    });
+    expect(await rowOf('comes again', { calendar })).toMatchObject({ state: 'overdue', itemsAnswered: 0 });
+    expect(await rowOf('is answered again', { calendar })).toMatchObject({ itemsAnswered: 1 });
   });
 
   it('names the clause, and the calendar with what it says of itself, wherever something is due', async () => {

@@ -28,7 +28,8 @@ const BEGINS = typeKnowledge.known.filter((docType) =>
 const UNDER_WAY = `SELECT transfer, d.known_from AS "toldFrom", d.ordered_at AS since,
     sum(packs)::int AS packs, sum(containers)::int AS containers
   FROM (SELECT coalesce(s.transfer, y.transfer) AS transfer,
-      coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
+      coalesce(y.status_from, s.status_from, y.moved_from, s.position) AS status_from,
+      coalesce(y.place_from, s.place_from) AS place_from,
       count(*) FILTER (WHERE length(s.item) = 27) AS packs, count(*) FILTER (WHERE length(s.item) = 18) AS containers
     FROM pack_state s ${JOIN_STAY} WHERE coalesce(s.transfer, y.transfer) IS NOT NULL GROUP BY 1, 2, 3) AS under_way
   CROSS JOIN LATERAL (SELECT known_from, ordered_at FROM movement_document

@@ -163,6 +163,21 @@ describe('the embedded PostgreSQL', () => {
     expect((await start()).reused).toBe(false);
   });
 
+  it('starts over the process number of a dead server that the server of another folder has now', async () => {
+    const other = await startEmbeddedPostgres({ ...options, dataDir: join(folder.path, 'other') });
+    servers.push(other);
+    const first = await start();
+    const [pidFile, otherPidFile] = ['data', 'other'].map((name) =>
+      join(folder.path, name, 'cluster', 'postmaster.pid'),
+    ) as [string, string];
+    const lines = (await readFile(pidFile, 'utf8')).split('\n');
+    await first.stop();
+    const [otherPid] = (await readFile(otherPidFile, 'utf8')).split('\n');
+    await writeFile(pidFile, [otherPid, ...lines.slice(1)].join('\n'));
+    expect((await start()).reused).toBe(false);
+    expect(await query(other.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
   it('tells the end of the server log when the server does not start', async () => {
     options.settings = { shared_buffers: 'plenty' };
     await expect(start()).rejects.toThrow(/did not start \(exit 1\):[^]*invalid value for parameter "shared_buffers"/);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { inTransaction } from './pool.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -15,4 +16,15 @@ it('sets itself what the server as it is installed has otherwise', async () => {
     [names],
   );
   expect(rows).toEqual(['UTC', '30s', '30s', 'off'].map((setting) => ({ setting, source: 'client' })));
+});
+
+it('says so when a transaction is undone at its end, because its work went on after a statement that failed', async () => {
+  await db.pool.query('CREATE TABLE swallowed (n int)');
+  const work = inTransaction(db.pool, async (tx) => {
+    await tx.query('INSERT INTO swallowed VALUES (1)');
+    await tx.query('SELECT 1 / 0').catch(() => undefined);
+    return 'stored';
+  });
+  await expect(work).rejects.toThrow(/was undone/);
+  expect((await db.pool.query('SELECT FROM swallowed')).rowCount).toBe(0);
 });

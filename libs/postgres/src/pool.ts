@@ -149,7 +149,10 @@ export async function inTransaction<T>(
     if (name !== undefined) nameTransaction(tx, name);
     await tx.query('BEGIN');
     const result = await work(tx);
-    await tx.query('COMMIT');
+    const { command } = await tx.query('COMMIT');
+    // What the server answers to a commit after a statement that failed: it says no more of it.
+    if (command === 'ROLLBACK')
+      throw new Error('the transaction was undone at its end: its work went on after a statement that had failed');
     return result;
   } catch (error) {
     // When even the rollback fails the connection is of no more use and is thrown away.

@@ -43,9 +43,10 @@ export async function findPostmaster(cluster: Cluster): Promise<Postmaster | und
   const [pidText, , , portText] = (await readFile(path, 'utf8').catch(() => '')).split('\n');
   const [pid, port] = [Number(pidText), Number(portText)];
   if (!isAlive(pid)) return undefined;
-  if (await isPostgres(pid)) return { pid, port };
-  // The server died with its machine or container, and its number now belongs to another program. PostgreSQL would take
-  // that one for a running server when it is of the same user, and refuse to start for ever.
+  if ((await isPostgres(pid)) && (await worksIn(pid, cluster.directory))) return { pid, port };
+  // The server died with its machine or container, and its number now belongs to another program, perhaps a PostgreSQL
+  // of another folder. PostgreSQL would take that one for a running server when it is of the same user, and refuse to
+  // start for ever.
   await rm(path, { force: true });
   return undefined;
 }
@@ -54,6 +55,17 @@ export async function findPostmaster(cluster: Cluster): Promise<Postmaster | und
 async function isPostgres(pid: number): Promise<boolean> {
   const name = await readFile(`/proc/${String(pid)}/comm`, 'utf8').catch(() => 'postgres');
   return name.trim() === 'postgres';
+}
+
+/**
+ * Every process of a server works in the folder of its cluster, also when that was given another name meanwhile. Where
+ * the folder of a process cannot be seen, the number is believed.
+ */
+async function worksIn(pid: number, directory: string): Promise<boolean> {
+  const [theirs, ours] = await Promise.all(
+    [`/proc/${String(pid)}/cwd`, directory].map((path) => stat(path).catch(() => undefined)),
+  );
+  return theirs === undefined || ours === undefined || (theirs.dev === ours.dev && theirs.ino === ours.ino);
 }
 
 /** Whether the server answers on that port with our password and serves this very cluster. */

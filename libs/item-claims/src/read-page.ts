@@ -8,7 +8,7 @@ import type {
 } from '#domain';
 import { RECALL, type DocumentFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
-import type { EvidenceStore } from '#evidence';
+import { EvidenceDamaged, type EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
 import { PAGE_BOUNDS, withinBytes } from '#read-models';
@@ -41,7 +41,7 @@ interface ItemReading {
 interface ReadPage {
   /** Those that one transaction takes, from the first. */
   events: ClaimEvent[];
-  /** By digest. A document that is missing or cannot be read is absent: it claims nothing, and its send says why. */
+  /** By digest. One that is missing, damaged or cannot be read is absent: it claims nothing, and its send says why. */
   named: Map<Sha256, NamedItems>;
 }
 
@@ -79,7 +79,7 @@ export async function readPage(
   const fitting = await withinBytes(page, digestsOf, { evidence, bytes: PAGE_BOUNDS.bytes });
   const events = withinItems(page.slice(0, fitting));
   const digests = [...new Set(events.flatMap(digestsOf))];
-  const bytes = digests.length === 0 ? new Map<Sha256, Buffer>() : await evidence.getMany(digests);
+  const bytes = await undamaged(evidence, digests);
   const named = [...bytes].flatMap(([sha256, xml]): [Sha256, NamedItems][] => {
     const facts = readable(() => documents.readDocument(xml, sha256));
     return facts === undefined ? [] : [[sha256, namedItemsOf(facts)]];
@@ -108,13 +108,27 @@ export async function readOne(
   return facts === undefined ? undefined : namedItemsOf(facts);
 }
 
-/** Undefined where it is missing, or cannot be read. */
+/** Those of these that are as they were put. One that is damaged would hold up every document for ever. */
+async function undamaged(evidence: EvidenceStore, digests: Sha256[]): Promise<Map<Sha256, Buffer>> {
+  let wanted = digests;
+  while (wanted.length > 0) {
+    try {
+      return await evidence.getMany(wanted);
+    } catch (error) {
+      if (!(error instanceof EvidenceDamaged && wanted.includes(error.sha256))) throw error;
+      wanted = wanted.filter((one) => one !== error.sha256);
+    }
+  }
+  return new Map();
+}
+
+/** Undefined where it is missing, damaged, or cannot be read. */
 export async function readEvidence<Told>(
   sha256: Sha256,
   { evidence }: Pick<Parts, 'evidence'>,
   read: (bytes: Uint8Array) => Told,
 ): Promise<Told | undefined> {
-  const bytes = (await evidence.getMany([sha256])).get(sha256);
+  const bytes = (await undamaged(evidence, [sha256])).get(sha256);
   return bytes === undefined ? undefined : readable(() => read(bytes));
 }
 

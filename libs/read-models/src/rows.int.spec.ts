@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { installationSchema, migrate, type Queryable } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { ACCESS_ENTRY } from './access-log/row.js';
 import { Entity, getMetadataArgsStorage } from './entity.js';
 import './projections.js';
 import { readModelSchemas } from './schema.js';
@@ -109,4 +110,17 @@ describe('the entities are the tables that the migrations make', () => {
     expect(defined()).not.toEqual(changed);
     expect(defined()).toEqual(await migrated());
   });
+});
+
+it('a text that was cut within a character holds up no table: it is kept in jsonb as it is in a text', async () => {
+  // What looks like its escape is a text as any other, behind one backslash and behind two.
+  const whole = '\u{1F600} \\ud83d \\\\ud83d ';
+  const [cut, kept] = [`${whole}\ud83d`, `${whole}\ufffd`];
+  const actor = { actorKind: 'person' as const, actorName: cut, authenticatedBy: 'api-key' };
+  const event = { position: 1n, stream: 's', version: 0, type: 'T', kind: 'export' as const, at: new Date(0) };
+  await ACCESS_ENTRY.write(db.pool, [
+    { ...event, ...actor, reason: null, objects: [cut, '\udc00\ud800'], details: { [cut]: cut } },
+  ]);
+  const { rows } = await db.pool.query(`SELECT ${ACCESS_ENTRY.select()} FROM access_entry`);
+  expect(rows).toMatchObject([{ actorName: kept, objects: [kept, '\ufffd\ufffd'], details: { [kept]: kept } }]);
 });

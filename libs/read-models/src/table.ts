@@ -70,6 +70,18 @@ function columnsOf(entity: object): TableColumn[] {
   });
 }
 
+/** As `JSON.stringify` writes half of a surrogate pair; what stands before it are pairs of backslashes. */
+const HALF_PAIR = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
+
+/**
+ * As `jsonb` takes it. It refuses half of a surrogate pair, and one such value in the log would hold up its table for
+ * ever: it becomes the replacement character, as in a column of text.
+ */
+function jsonOf(value: unknown): string | undefined {
+  const text = JSON.stringify(value) as string | undefined;
+  return text?.includes('\\ud') === true ? text.replace(HALF_PAIR, '$1\ufffd') : text;
+}
+
 /**
  * The table of an entity, with every statement that names its columns. The entity is the one definition of the row: the
  * class is its type, the decorators are its columns. Texts are constant, so that each is prepared once for a
@@ -136,7 +148,7 @@ export class Table<Row extends object> {
   /** Values for `arrays`: one array a column. */
   values(rows: readonly Partial<Row>[]): unknown[][] {
     return this.written.map(({ property, type }) =>
-      rows.map((row) => (type === 'jsonb' ? JSON.stringify(row[property]) : row[property])),
+      rows.map((row) => (type === 'jsonb' ? jsonOf(row[property]) : row[property])),
     );
   }
 

@@ -6,10 +6,29 @@ import { firstFault, parseStrictJson, PedigreeError, PLAIN_WORDS, pointer } from
  * field at fault (RFC 6901).
  */
 export function jsonBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
-  const parsed = schema.safeParse(parseStrictJson((body as Buffer | undefined) ?? Buffer.alloc(0)), PLAIN_WORDS);
+  const bytes = (body as Buffer | undefined) ?? Buffer.alloc(0);
+  const given = parseStrictJson(bytes);
+  // Bytes in UTF-8 hold no half of a pair: it can only be written as an escape.
+  if (bytes.includes('\\u')) refuseHalfPairs(given, []);
+  const parsed = schema.safeParse(given, PLAIN_WORDS);
   if (parsed.success) return parsed.data;
   const { path, message, isUnknown } = firstFault(parsed.error);
   const field = pointer(path);
   const why = isUnknown ? 'is not a field of this body' : message;
   throw new PedigreeError('invalid_command', `${field === '' ? 'the body' : field}: ${why}`, { field });
+}
+
+const HALF_PAIR = /\p{Surrogate}/u;
+
+/** Whoever cuts a text by its length may cut a character in two. No column of JSON takes it, and UTF-8 has no form. */
+function refuseHalfPairs(given: unknown, path: (string | number)[]): void {
+  if (typeof given === 'string') {
+    const at = given.search(HALF_PAIR);
+    if (at < 0) return;
+    const field = pointer(path);
+    const why = `holds half of a surrogate pair, at position ${at}`;
+    throw new PedigreeError('invalid_command', `${field === '' ? 'the body' : field}: ${why}`, { field });
+  }
+  if (typeof given !== 'object' || given === null) return;
+  for (const [name, value] of Object.entries(given)) refuseHalfPairs(value, [...path, name]);
 }

@@ -109,6 +109,22 @@ async function list(query: string): Promise<string[]> {
   return casePage.parse((await harness.ask(`/v1/cases?${query}`)).json()).items.map((one) => one.case_id);
 }
 
+describe('a text that somebody has cut within a character', () => {
+  it('is refused with its place, for the row of the case could not hold it, nor any row after it', async () => {
+    const caseId = await opened();
+    const cut = 'Ada \u{1F600}'.slice(0, -1);
+    const answer = await act(caseId, { action: 'assign', assignee: cut });
+    expect([answer.status, answer.json()]).toMatchObject([400, { code: 'invalid_command', field: '/assignee' }]);
+    expect((await act(caseId, { action: 'comment', reason: `${cut} asked` })).json()).toMatchObject({
+      field: '/reason',
+      detail: expect.stringMatching(/half of a surrogate pair, at position 4/),
+    });
+    expect((await act(caseId, { action: 'assign', assignee: 'Ada \u{1F600}' })).status).toBeLessThan(300);
+    await projected();
+    expect(await show(caseId)).toMatchObject({ assignee: 'Ada \u{1F600}' });
+  });
+});
+
 describe('cases over HTTP', () => {
   it('are shown with their history, and what persons did in it, with who and why', async () => {
     const id = await opened();

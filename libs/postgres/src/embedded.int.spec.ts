@@ -154,6 +154,22 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.url, "SELECT to_regclass('pack') AS pack")).toEqual([{ pack: null }]);
   });
 
+  it.each([
+    ['is gone', (file: string) => rm(file)],
+    ['is empty', (file: string) => writeFile(file, '')],
+    ['cannot be read', (file: string) => rm(file).then(() => mkdir(file))],
+  ])('says at once when the password of its cluster %s, and makes no other', async (_, lose) => {
+    const first = await start();
+    await first.stop();
+    const file = join(options.dataDir, 'password');
+    const password = await readFile(file, 'utf8');
+    await lose(file);
+    await expect(start()).rejects.toThrow(/password/);
+    await rm(file, { recursive: true, force: true });
+    await writeFile(file, password);
+    expect((await start()).reused).toBe(false);
+  });
+
   it('starts over the process number of a dead server that another program has now', async () => {
     const first = await start();
     const pidFile = join(options.dataDir, 'cluster', 'postmaster.pid');
@@ -206,4 +222,15 @@ describe('the embedded PostgreSQL', () => {
       expect(await query(fresh.url, "SELECT to_regclass('pack')::text AS pack")).toEqual([{ pack: null }]);
     },
   );
+
+  (isRoot ? it : it.skip)('as root begins no other cluster when the note of where it lies cannot be read', async () => {
+    await mkdir(options.dataDir, { mode: 0o700 });
+    await (await start()).stop();
+    const note = join(options.dataDir, 'cluster.json');
+    await rename(note, `${note}.kept`);
+    await symlink('cluster.json', note);
+    await expect(start()).rejects.toThrow(/cluster\.json/);
+    await rename(`${note}.kept`, note);
+    expect((await readdir(options.systemDir!)).filter((name) => !name.startsWith('postgresql-'))).toHaveLength(1);
+  });
 });

@@ -30,11 +30,11 @@ interface ClusterNote {
  * Decides where the cluster of `dataDir` is: in it, or, when the server's user cannot go there, in a folder of its own
  * under `systemDir`, whose random name is kept in `dataDir`; a removed and remade `dataDir` therefore gets a fresh
  * cluster.
- * @throws Error when a cluster that was ready is gone: starting an empty one instead would look like lost documents.
+ * @throws Error when a cluster that was ready is gone: starting an empty one instead would look like lost documents;
+ *   or when its password is.
  */
 export async function openCluster(dataDir: string, systemDir: string): Promise<Cluster> {
   await mkdir(dataDir, { recursive: true });
-  const password = await keptPassword(join(dataDir, 'password'));
   const note = (await readNote(dataDir)) ?? (await placeCluster(dataDir, systemDir));
   const directory = isAbsolute(note.directory) ? note.directory : join(dataDir, note.directory);
   const present = await stat(join(directory, 'PG_VERSION')).then(
@@ -47,6 +47,7 @@ export async function openCluster(dataDir: string, systemDir: string): Promise<C
         'begin anew',
     );
   }
+  const password = await keptPassword(join(dataDir, 'password'), present);
   return { directory, password, user: await serverUserFor(present ? directory : undefined), ready: present };
 }
 
@@ -120,16 +121,25 @@ function initdbArguments(directory: string, passwordFile: string, durable: boole
   ];
 }
 
-async function keptPassword(path: string): Promise<string> {
-  const kept = await readFile(path, 'utf8').catch(() => '');
+/** @throws Error where a cluster is there and its password is not: with another one nobody could log in. */
+async function keptPassword(path: string, isClusterPresent: boolean): Promise<string> {
+  const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw new Error(`the password of the database cannot be read: ${error.message}`, { cause: error });
+  });
   if (kept !== '') return kept;
+  if (isClusterPresent)
+    throw new Error(`the password of the database is gone: ${path} is missing or empty; restore it from its copy`);
   const password = randomBytes(24).toString('base64url');
   await writeWhole(path, password);
   return password;
 }
 
 async function readNote(dataDir: string): Promise<ClusterNote | undefined> {
-  const text = await readFile(join(dataDir, 'cluster.json'), 'utf8').catch(() => undefined);
+  const text = await readFile(join(dataDir, 'cluster.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new Error(`where the database of ${dataDir} lies cannot be read: ${error.message}`, { cause: error });
+  });
   return text === undefined ? undefined : (JSON.parse(text) as ClusterNote);
 }
 
@@ -138,6 +148,7 @@ async function writeNote(dataDir: string, note: ClusterNote): Promise<void> {
 }
 
 async function writeWhole(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.new`, text, { mode: 0o600 });
+  // A power cut must not leave an empty file under its last name.
+  await writeFile(`${path}.new`, text, { mode: 0o600, flush: true });
   await rename(`${path}.new`, path);
 }

@@ -17,9 +17,9 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * Parses JSON that every reader understands alike. JSON.parse silently keeps the last of two members of one name, and
- * turns broken UTF-8 into replacement characters and 0.99999999999999999999 into 1: what was stored would not be what
- * was sent. NUL, which no database keeps as text, is refused too, and so is what costs too much to read. Throws
- * PedigreeError `invalid_json` with the place. `what` names the text in the error.
+ * turns broken UTF-8 into replacement characters, 0.99999999999999999999 into 1 and 1e400 into infinity: what was
+ * stored would not be what was sent. NUL, which no database keeps as text, is refused too, and so is what costs too
+ * much to read. Throws PedigreeError `invalid_json` with the place. `what` names the text in the error.
  */
 export function parseStrictJson(bytes: Uint8Array, what = 'the body'): unknown {
   return read(what, () => {
@@ -89,6 +89,12 @@ function losesItsFraction(written: string): boolean {
   return /[1-9]/.test(`${whole}${fraction}`.slice(Math.max(0, whole.length + Number(exponent))));
 }
 
+/** More digits than the largest number has. */
+const MANY_DIGITS = 300;
+/** Whether it is read as infinite, which JSON cannot say again. */
+const isEndless = (written: string): boolean =>
+  (written.length > MANY_DIGITS || /[eE]/.test(written)) && Math.abs(Number(written)) === Infinity;
+
 /** Where a walk stands, and how much it has met. */
 class Walk {
   private readonly path: Open[] = [];
@@ -136,6 +142,7 @@ class Walk {
     if (written === undefined) return index;
     if (losesItsFraction(written))
       throw refusal(this.path, 'is a number of more digits than are kept: write it as a string');
+    if (isEndless(written)) throw refusal(this.path, 'is a larger number than is kept: write it as a string');
     return index + written.length - 1;
   }
 

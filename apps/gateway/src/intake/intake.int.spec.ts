@@ -67,6 +67,12 @@ describe('texts that cannot be stored, and names that are read in two ways', () 
       'invalid_command',
       '/document/a\ud800',
     ],
+    [
+      'a number that would be read as infinite',
+      '{"command_id":"x","document":{"action_id":701,"cost":[1,-1e400]}}',
+      'invalid_json',
+      '/document/cost/1',
+    ],
     ['the same name twice', '{"command_id":"x","command_id":"y","xml":"<a/>"}', 'invalid_json', '/command_id'],
     [
       'the same name twice in the document',

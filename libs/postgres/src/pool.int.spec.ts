@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { inTransaction } from './pool.js';
+import { inTransaction, openPool } from './pool.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -27,4 +27,20 @@ it('says so when a transaction is undone at its end, because its work went on af
   });
   await expect(work).rejects.toThrow(/was undone/);
   expect((await db.pool.query('SELECT FROM swallowed')).rowCount).toBe(0);
+});
+
+it('sets the same where the address itself has options for the server, which count beside', async () => {
+  const address = new URL(db.url);
+  address.searchParams.set('options', '-c work_mem=5MB -c statement_timeout=0');
+  const pool = openPool({ connectionString: address.href, maxConnections: 1, commitsWait: false });
+  try {
+    const names = ['TimeZone', 'statement_timeout', 'jit', 'synchronous_commit', 'work_mem'];
+    const { rows } = await pool.query<{ setting: string }>(
+      'SELECT current_setting(name) AS setting FROM unnest($1::text[]) WITH ORDINALITY AS n(name, i) ORDER BY i',
+      [names],
+    );
+    expect(rows.map((row) => row.setting)).toEqual(['UTC', '30s', 'off', 'off', '5MB']);
+  } finally {
+    await pool.end();
+  }
 });

@@ -50,6 +50,18 @@ const SESSION = {
 };
 
 /**
+ * Options for the server that the address itself has, such as a schema, would take the place of all that is set here:
+ * they are taken out of it, and go before, so that what both name is as it is here.
+ */
+function addressOf(connectionString: string): { connectionString: string; given: string[] } {
+  const url = URL.canParse(connectionString) ? new URL(connectionString) : undefined;
+  const given = url?.searchParams.getAll('options').slice(-1) ?? [];
+  if (url === undefined || given.length === 0) return { connectionString, given: [] };
+  url.searchParams.delete('options');
+  return { connectionString: url.href, given };
+}
+
+/**
  * A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (principles 9). A
  * statement over a connection that went silent ends soon after, with its connection.
  */
@@ -59,8 +71,9 @@ export function openPool(options: PoolOptions): Pool {
     ...(options.searchPath && { search_path: options.searchPath.join(',') }),
     ...(options.commitsWait === false && { synchronous_commit: 'off' }),
   };
+  const { connectionString, given } = addressOf(options.connectionString);
   const pool = new pg.Pool({
-    connectionString: options.connectionString,
+    connectionString,
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? 'pedigree',
     connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
@@ -70,9 +83,7 @@ export function openPool(options: PoolOptions): Pool {
       limitSilence(client, options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
       return limitTransactions(client, options.transactionLimitMs ?? TRANSACTION_LIMIT_MS);
     }) as (client: pg.ClientBase) => void,
-    options: Object.entries(settings)
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
+    options: [...given, ...Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)].join(' '),
   });
   // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would
   // end the process.

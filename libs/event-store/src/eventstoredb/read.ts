@@ -69,10 +69,11 @@ const CHUNK_EVENTS = 1_000;
  */
 export async function scanAll(client: EventStoreDBClient, after: bigint, scan: Scan): Promise<ReadPage> {
   const page: ReadPage = { events: [], readUpTo: after };
-  for (let looked = 0; looked < scan.maxScan;) {
+  // What a first read does not bring lies behind events of the server's own, and there may be many of them.
+  let most = scan.filter === undefined ? scan.limit : CHUNK_EVENTS;
+  for (let looked = 0; looked < scan.maxScan; most = CHUNK_EVENTS) {
     // One more than wanted, for the event at which the read begins was seen before.
-    const wanted =
-      Math.min(scan.maxScan - looked, scan.filter === undefined ? scan.limit - page.events.length : CHUNK_EVENTS) + 1;
+    const wanted = Math.min(scan.maxScan - looked, most) + (page.readUpTo === 0n ? 0 : 1);
     const chunk = await collect(
       client.readAll({ fromPosition: placeOf(page.readUpTo), maxCount: wanted, direction: FORWARDS, ...AT_THE_LEADER }),
     );

@@ -6,4 +6,5 @@
  */
 export * from './port.js';
 export * from './postgres-evidence-store.js';
+export { getUndamaged } from './undamaged.js';
 export { checkAllStored, checkStored } from './check-stored.js';

@@ -8,7 +8,7 @@ import type {
 } from '#domain';
 import { RECALL, type DocumentFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
-import { EvidenceDamaged, type EvidenceStore } from '#evidence';
+import { getUndamaged, type EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
 import { PAGE_BOUNDS, withinBytes } from '#read-models';
@@ -79,7 +79,8 @@ export async function readPage(
   const fitting = await withinBytes(page, digestsOf, { evidence, bytes: PAGE_BOUNDS.bytes });
   const events = withinItems(page.slice(0, fitting));
   const digests = [...new Set(events.flatMap(digestsOf))];
-  const bytes = await undamaged(evidence, digests);
+  // One that is damaged would hold up every document for ever.
+  const bytes = await getUndamaged(evidence, digests);
   const named = [...bytes].flatMap(([sha256, xml]): [Sha256, NamedItems][] => {
     const facts = readable(() => documents.readDocument(xml, sha256));
     return facts === undefined ? [] : [[sha256, namedItemsOf(facts)]];
@@ -108,27 +109,13 @@ export async function readOne(
   return facts === undefined ? undefined : namedItemsOf(facts);
 }
 
-/** Those of these that are as they were put. One that is damaged would hold up every document for ever. */
-async function undamaged(evidence: EvidenceStore, digests: Sha256[]): Promise<Map<Sha256, Buffer>> {
-  let wanted = digests;
-  while (wanted.length > 0) {
-    try {
-      return await evidence.getMany(wanted);
-    } catch (error) {
-      if (!(error instanceof EvidenceDamaged && wanted.includes(error.sha256))) throw error;
-      wanted = wanted.filter((one) => one !== error.sha256);
-    }
-  }
-  return new Map();
-}
-
 /** Undefined where it is missing, damaged, or cannot be read. */
 export async function readEvidence<Told>(
   sha256: Sha256,
   { evidence }: Pick<Parts, 'evidence'>,
   read: (bytes: Uint8Array) => Told,
 ): Promise<Told | undefined> {
-  const bytes = (await undamaged(evidence, [sha256])).get(sha256);
+  const bytes = (await getUndamaged(evidence, [sha256])).get(sha256);
   return bytes === undefined ? undefined : readable(() => read(bytes));
 }
 

@@ -1,5 +1,5 @@
 import type { TypeKnowledge } from '#documents';
-import type { EvidenceStore } from '#evidence';
+import { getUndamaged, type EvidenceStore } from '#evidence';
 import { isSscc, PedigreeError, type Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
 import { readContent } from '../sgtin-history/content.js';
@@ -68,13 +68,23 @@ type WithItems = Told & { items: string[]; contents: Map<string, string[]> };
 
 async function withItems({ evidence, documents }: AnswerSources, told: readonly Told[]): Promise<WithItems[]> {
   const digests = told.flatMap(({ row }) => (row.documentSha256 === null ? [] : [row.documentSha256]));
-  const bytes = await evidence.getMany([...new Set(digests)]);
+  const bytes = await getUndamaged(evidence, [...new Set(digests)]);
   return told.flatMap((one) => {
     const content = one.row.documentSha256 === null ? undefined : bytes.get(one.row.documentSha256 as Sha256);
-    if (content === undefined) return [];
-    const named = documents.readForeignDocument(content).items.map(({ id }) => id);
+    const named = content && itemsIn(content, documents);
+    if (named === undefined) return [];
     return [{ ...one, items: [...new Set(named)].slice(0, MOST_COMPARED), contents: new Map() }];
   });
+}
+
+/** Undefined where the bytes cannot be read: another version may have read them. */
+function itemsIn(content: Uint8Array, documents: AnswerSources['documents']): string[] | undefined {
+  try {
+    return documents.readForeignDocument(content).items.map(({ id }) => id);
+  } catch (error) {
+    if (!(error instanceof PedigreeError)) throw error;
+    return undefined;
+  }
 }
 
 /** Those of these documents that name a container whose content, when they were accepted, is known. */

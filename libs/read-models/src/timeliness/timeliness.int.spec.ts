@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { typeKnowledge } from '#documents';
 import { documentStream, readCalendar, type InboundSeen, type Registration } from '#domain';
 import type { EventStore } from '#event-store';
-import { isSscc } from '#kernel';
+import { EvidenceDamaged } from '#evidence';
+import { isSscc, PedigreeError } from '#kernel';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 
@@ -427,6 +428,28 @@ describe('what is told before it is too late', () => {
     expect((await look(new Date(lastSeen.recordedAt.getTime() + 1_200_000))).figures).toEqual([
       { role: 'receiver', docType: 601, near: 3, breached: 0 },
     ]);
+  });
+
+  it('goes on counting where the bytes of one document are damaged, or cannot be read: it has no answer', async () => {
+    const look = async (of: Partial<TimelinessSources>) =>
+      (await nearToAnswer({ ...sources, ...of, calendar: CALENDAR, now: NOW }, { soonMs: 0, answered: new Set() }))
+        .figures;
+    const [before] = await look({});
+    const answered = log.events.find(
+      ({ stream, type }) => stream === 'inbound-answered' && type === 'InboundDownloaded',
+    );
+    const digest = String(answered?.data['documentSha256']);
+    const getMany = (asked: string[]) =>
+      asked.includes(digest)
+        ? Promise.reject(new EvidenceDamaged(digest, 'a byte is another'))
+        : log.evidence.getMany(asked);
+    const readForeignDocument = (bytes: Uint8Array) => {
+      if (log.evidence.blobs.get(digest)?.equals(bytes) === true) throw new PedigreeError('malformed_xml', 'no XML');
+      return jsonDocuments.readForeignDocument(bytes);
+    };
+    const one = [{ ...before, breached: Number(before?.breached) + 1 }];
+    expect(await look({ evidence: { ...log.evidence, getMany } as TimelinessSources['evidence'] })).toEqual(one);
+    expect(await look({ documents: { ...jsonDocuments, readForeignDocument } })).toEqual(one);
   });
 
   it('looks back as far as the longest limit, and thirty days beyond the due moment', async () => {

@@ -9,6 +9,7 @@ import { testDatabase, type TestDatabase } from '../../../test/support/database.
 import { FakeBudgets, FakeRegistry, ok, type Behaviour, type Seen } from '../test/fake-registry.js';
 import { readAccounts } from './accounts.js';
 import { UndiciRegistryClient, type UndiciRegistryClientOptions } from './client.js';
+import type { Account } from './port.js';
 import { loadProfile, type ProfileOverrides } from './profile.js';
 import { registryClientSchema } from './session/schema.js';
 import { PostgresSessionStore } from './session/session-store.js';
@@ -403,6 +404,26 @@ describe('the token', () => {
       'SELECT abandoned_until, failures FROM registry_session',
     );
     expect(rows).toEqual([{ abandoned_until: [expect.any(Date)], failures: 1 }]);
+  });
+
+  it('was surely not issued where the code could not be signed: a signer that is away uses up none of the ten', async () => {
+    const signer = {
+      kind: 'command' as const,
+      command: ['false'],
+      folder: '.',
+      environment: {},
+      timeLimitMs: 10_000,
+      concurrency: 1,
+    };
+    const clock = new VirtualClock(systemClock.now());
+    const by = client({}, { clock, accounts: [{ ...(accounts[0] as Account), signer }] });
+    for (let failures = 1; failures <= 10; failures += 1) {
+      expect(await by.prepare('main')).toMatchObject({ reason: expect.stringContaining('false ended with status 1') });
+      clock.advance(60_000);
+    }
+    expect(registry.calls('/token')).toEqual([]);
+    // It signs again, and so does the sign-in at once.
+    expect(await client({}, { clock }).prepare('main')).toEqual({ kind: 'ready' });
   });
 
   it('cannot be had while the database is away: the call was not sent', async () => {

@@ -1,4 +1,4 @@
-import { PedigreeError, type Clock, type ErrorPlace } from '#kernel';
+import { PedigreeError, type Clock } from '#kernel';
 import type { CallBudgets } from '#tasks';
 import type { Dispatcher } from 'undici';
 import type { AccountFault } from './account-refusals.js';
@@ -383,12 +383,8 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
         call: (operation, request) => this.caller.call(name, operation, { target: this.target(request) }),
       });
     } catch (error) {
-      const { message, place } = error as Error & { place?: ErrorPlace };
-      const fault =
-        place?.field === 'certificate'
-          ? { fault: { cause: 'certificate' as const, code: 'signed_by_another', text: message } }
-          : {};
-      return { kind: 'failed', reason: `sign-in: ${message}`, counts: true, tokenMayExist: true, ...fault };
+      const { message } = error as Error;
+      return { kind: 'failed', reason: `sign-in: ${message}`, counts: true, tokenMayExist: true };
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { ErrorPlace } from '#kernel';
 import type { Account, CallOutcome, RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import { accountFaultOf, type AccountFault } from '../account-refusals.js';
@@ -29,10 +30,8 @@ export async function signIn(account: Account, tools: SignInTools): Promise<Sign
   const code = classify(codeAnswer, manner, { fields: profile.fields, read: (raw) => readings.text(raw, 'code') });
   if (code.kind !== 'ok') return failed('code', code, { secrets: [account.clientSecret], profile });
 
-  const proof =
-    account.signer.kind === 'password'
-      ? { password: account.signer.password }
-      : { signature: (await tools.sign(Buffer.from(code.value, 'utf8'))).toString('base64') };
+  const proof = await proofOf(account, code.value, tools).catch(unsigned);
+  if ('kind' in proof) return proof;
   const tokenAnswer = await tools.call('sign_in_token', requests.signInToken(code.value, proof));
   const read = (raw: RawAnswer): Reading<{ token: string; lifeMs: number | undefined }> => {
     const token = readings.text(raw, 'token');
@@ -42,6 +41,24 @@ export async function signIn(account: Account, tools: SignInTools): Promise<Sign
   if (token.kind !== 'ok')
     return failed('token', token, { secrets: [account.clientSecret, code.value, ...Object.values(proof)], profile });
   return { kind: 'ok', ...token.value };
+}
+
+async function proofOf(
+  { signer }: Account,
+  code: string,
+  { sign }: SignInTools,
+): Promise<{ signature: string } | { password: string }> {
+  if (signer.kind === 'password') return { password: signer.password };
+  return { signature: (await sign(Buffer.from(code, 'utf8'))).toString('base64') };
+}
+
+/** Without a signature no token was asked for, so none can exist. */
+function unsigned({ message, place }: Error & { place?: ErrorPlace }): Extract<SignInResult, { kind: 'failed' }> {
+  const fault =
+    place?.field === 'certificate'
+      ? { fault: { cause: 'certificate' as const, code: 'signed_by_another', text: message } }
+      : {};
+  return { kind: 'failed', reason: `sign-in: ${message}`, counts: true, tokenMayExist: false, ...fault };
 }
 
 function lifeMs(raw: RawAnswer, profile: Profile): number | undefined {

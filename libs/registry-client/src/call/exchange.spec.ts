@@ -1,7 +1,11 @@
 import { once } from 'node:events';
+import fs from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { describe, expect, it } from '@jest/globals';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, jest } from '@jest/globals';
 import { VirtualClock } from '#kernel';
 import { buildConnector, Pool, type Dispatcher } from 'undici';
 import { exchange, type Exchange } from './exchange.js';
@@ -122,6 +126,29 @@ describe('exchange', () => {
       [true, 0],
       [false, 0],
     ]);
+  });
+
+  it('takes no file for whole whose last bytes the disk had no room for', async () => {
+    const pool = new FakeDispatcher();
+    const folder = await mkdtemp(join(tmpdir(), 'exchange-'));
+    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    const write = jest.spyOn(fs, 'write').mockImplementation((...given: unknown[]) => {
+      (given.at(-1) as (error: Error) => void)(full);
+    });
+    const into = { path: join(folder, 'file'), maxBytes: 1000 };
+    const clock = new VirtualClock();
+    const result = exchange(pool as unknown as Dispatcher, REQUEST, { ...LIMITS, clock, into });
+    const { handler, controller } = pool;
+    handler?.onRequestStart?.(controller, {});
+    handler?.onResponseStart?.(controller, 200, {});
+    handler?.onResponseData?.(controller, Buffer.from('PK'));
+    handler?.onResponseEnd?.(controller, {});
+    expect(await result).toMatchObject({
+      kind: 'failed',
+      reason: 'the answer could not be written: no space left on device',
+    });
+    write.mockRestore();
+    await rm(folder, { recursive: true });
   });
 
   it('takes a dispatcher that throws for a request that never went', async () => {

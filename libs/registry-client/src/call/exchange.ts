@@ -128,7 +128,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.file === undefined) return this.answered();
-    this.file.end(() => this.answered());
+    // A callback of `end` would come after a failure too, and before its error.
+    this.file.once('finish', () => this.answered()).end();
   }
 
   private answered(): void {

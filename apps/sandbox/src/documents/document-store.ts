@@ -1,3 +1,4 @@
+import { canonicalUuid } from '#kernel';
 import { isOutgoing, type RegistryDocument } from './document.js';
 
 /** Every document, found by id, by request_id and, newest last, by participant. */
@@ -24,7 +25,7 @@ export class DocumentStore {
   add(document: RegistryDocument): void {
     this.inOrder.push(document);
     this.byId.set(document.documentId, document);
-    append(this.byRequest, document.requestId, document);
+    append(this.byRequest, canonicalUuid(document.requestId), document);
     if (document.receiver === undefined) append(this.sent, document.sender, document);
     else append(this.received, document.receiver, document);
   }
@@ -40,8 +41,9 @@ export class DocumentStore {
     return document !== undefined && isParty(document, participant) ? document : undefined;
   }
 
+  /** In whichever case it is written: who reads a GUID ignores that (RFC 9562, 4). */
   withRequestId(requestId: string): RegistryDocument[] {
-    return this.byRequest.get(requestId) ?? [];
+    return this.byRequest.get(canonicalUuid(requestId)) ?? [];
   }
 
   visibleWithRequestId(requestId: string, participant: string): RegistryDocument[] {

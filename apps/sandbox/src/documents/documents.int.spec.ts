@@ -135,6 +135,22 @@ describe('documents: sending, status, receipts, lists', () => {
     expect((await client.control('GET', '/violations')).json.byRule).toMatchObject({ duplicate_request_id: 1 });
   });
 
+  it('knows a request_id again in whichever case it is written, and gives it back as it was sent', async () => {
+    const requestId = randomUUID().replace(/.$/, 'f').toUpperCase();
+    const small = requestId.toLowerCase();
+    const { json } = await client.send(doc.accept([pack(7)]), { requestId, fields: { bulk_processing: true } });
+    expect((await client.send(doc.accept([pack(8)]), { requestId: small })).status).toBe(400);
+    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ duplicate_request_id: 1 });
+    const shown = { total: 1, documents: [{ request_id: requestId, document_id: json.document_id }] };
+    expect((await client.get(`/documents/request/${small}`)).json).toMatchObject(shown);
+    expect((await client.get(`/documents/outcome?request_id=${small}`)).json).toMatchObject(shown);
+    const ask = async (path: string, body: object) => client.post(path, body, await client.headers());
+    const check = async (...ids: string[]) => (await ask('/documents/bulk/check', { request_ids: ids })).json;
+    expect(await check(small)).toEqual({ can_start: true });
+    expect(await check(requestId, small)).toMatchObject({ error_description: 'a request_id is named twice' });
+    expect((await ask('/documents/cancel', { document_id: json.document_id, request_id: small })).status).toBe(200);
+  });
+
   it('takes a request_id once more where it was started so, as a second document, and counts that too', async () => {
     await client.stop();
     client = await TestClient.start({ processingMs: 0, repeatedRequestId: 'take', identicalDocument: 'rejected' });

@@ -1,3 +1,4 @@
+import { canonicalUuid } from '#kernel';
 import { endOfListDate, parseListDate } from '../clock/dates.js';
 import type { SandboxSettings } from '../config.js';
 import { refuse } from '../http/refusal.js';
@@ -91,7 +92,7 @@ function filterReaders(request: ListRequest, profile: Profile): Record<string, (
   return {
     [f('document_ids')]: (value) => (request.documentIds = idList(value)),
     [f('document_id')]: (value) => (request.documentIds = [text('document_id', value)]),
-    [f('request_id')]: (value) => (request.requestId = text('request_id', value)),
+    [f('request_id')]: (value) => (request.requestId = canonicalUuid(text('request_id', value))),
     [f('start_date')]: (value) => (request.fromVirtualMs = date('start_date', value)),
     [f('end_date')]: (value) => (request.toVirtualMs = date('end_date', value, endOfListDate)),
     processed_date_from: (value) => (request.processedFromVirtualMs = date('processed_date_from', value)),
@@ -165,7 +166,7 @@ function matcher(request: ListRequest, { profile, world, virtualMs }: ListContex
     ...names(world, request.receiverId, (one) => ({ at: one.counterparty, by: one.receiver })),
     ...equals(request.reportId, (one) => one.device?.['skzkm_report_id']),
     ...equals(request.onlyNew === true ? true : undefined, (one) => !one.isRead),
-    ...equals(request.requestId, (one) => one.requestId),
+    ...equals(request.requestId, (one) => canonicalUuid(one.requestId)),
     ...equals(request.docType, (one) => one.docType),
     ...equals(request.docNum, (one) => one.docNum),
     ...within(request.fromVirtualMs, request.toVirtualMs, (one) => one.acceptedVirtualMs),

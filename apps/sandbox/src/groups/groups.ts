@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { canonicalUuid } from '#kernel';
 import type { SandboxSettings } from '../config.js';
 import type { RegistryDocument } from '../documents/document.js';
 import type { JournalRecord } from '../journal/journal.js';
@@ -26,7 +27,7 @@ type MemberState = 'concluded' | 'in_work' | 'waiting' | 'not_processed';
 const MAX_CHECKED = 10_000;
 const keyOf = (account: string, requestIds: readonly string[]): string =>
   createHash('sha256')
-    .update(JSON.stringify([account, requestIds]))
+    .update(JSON.stringify([account, requestIds.map(canonicalUuid)]))
     .digest('base64url');
 
 /** Groups of documents that are processed one after the other, until the first error (registry-interface 3.2, 4.1). */

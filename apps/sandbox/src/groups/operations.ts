@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isUuid } from '#kernel';
+import { canonicalUuid, isUuid } from '#kernel';
 import type { RegistryDocument } from '../documents/document.js';
 import { jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
@@ -76,7 +76,7 @@ function requestIdsOf({ profile }: Registry, call: UserCall): string[] {
 
 /** The documents of a group that can be started, or why it cannot. */
 function membersOf(registry: Registry, call: UserCall, requestIds: string[]): RegistryDocument[] | string {
-  if (new Set(requestIds).size < requestIds.length) return 'a request_id is named twice';
+  if (new Set(requestIds.map(canonicalUuid)).size < requestIds.length) return 'a request_id is named twice';
   const members: RegistryDocument[] = [];
   for (const requestId of requestIds) {
     const document = registry.documents

@@ -1,4 +1,4 @@
-import { isUuid } from '#kernel';
+import { canonicalUuid, isUuid } from '#kernel';
 import type { RegistryDocument } from '../documents/document.js';
 import { emptyAnswer, jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
@@ -95,8 +95,8 @@ export const cancel: UserOperation = (registry, call) => {
   if (typeof requestId !== 'string' || !isUuid(requestId)) throw refuse(400, 'request_id must be a GUID');
   const now = registry.processing.drainNow();
   const document = registry.documents.visible(documentId, call.account.participant.key);
-  if (document === undefined || document.account === undefined || document.requestId !== requestId)
-    throw refuse(404, 'there is no such document');
+  const isMeant = document !== undefined && canonicalUuid(document.requestId) === canonicalUuid(requestId);
+  if (!isMeant || document.account === undefined) throw refuse(404, 'there is no such document');
   if (document.account !== call.account.name) throw refuse(403, 'the document was sent by another user');
   if (document.cancelled) throw refuse(400, 'the document was cancelled before');
   if (!registry.intake.isUntouched(document, now))

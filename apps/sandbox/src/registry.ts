@@ -1,6 +1,6 @@
 import { admit, newAccountOf, type AdmittedUser } from './accounts/new-account.js';
 import { knownRights } from './accounts/rights.js';
-import { Sessions } from './accounts/sessions.js';
+import { Sessions, type KeptToken } from './accounts/sessions.js';
 import { Books } from './checks/books.js';
 import { judge } from './checks/judge.js';
 import { REASONS } from './checks/reasons.js';
@@ -40,7 +40,7 @@ interface Replayed {
   virtualMs: number | undefined;
   wallMs: number;
   speed: number;
-  tokens: Map<string, { digest: string; account: string; openedVirtualMs: number }>;
+  tokens: Map<string, KeptToken>;
 }
 
 /**
@@ -105,7 +105,9 @@ export class Registry {
     this.journal = Journal.open(settings.dataDir, (record, at) => this.replay(record, at, replayed));
     this.openedRealMs = performance.now();
     this.clock = new VirtualTime({ startMs: resumedAt(replayed), speed: settings.speed }, () => performance.now());
-    this.sessions = new Sessions(this.clock, this.profile.rules);
+    this.sessions = new Sessions(this.clock, this.profile.rules, (h, v) =>
+      this.journal.append({ k: 'token_use', h, v }),
+    );
     for (const token of replayed.tokens.values()) this.sessions.restore(this.world, token);
     this.mark(this.clock.nowMs());
     this.counterparties.start();
@@ -351,13 +353,19 @@ export class Registry {
       case 'trust':
         return this.trustedPartners.set(record.participant, record.partners, record.trusts);
       case 'token':
-        return void replayed.tokens.set(record.h, { digest: record.h, account: record.a, openedVirtualMs: record.v });
+        return noteToken(record, replayed);
+      case 'token_use':
+        return void Object.assign(replayed.tokens.get(record.h) ?? {}, { usedVirtualMs: record.v });
       case 'logout':
         return void replayed.tokens.delete(record.h);
       default:
         throw new Error(`unknown journal record ${JSON.stringify(record satisfies never)}`);
     }
   }
+}
+
+function noteToken({ h: digest, a: account, v }: RecordOf<'token'>, { tokens }: Replayed): void {
+  tokens.set(digest, { digest, account, openedVirtualMs: v, usedVirtualMs: v });
 }
 
 function noteClocks(record: JournalRecord, replayed: Replayed): void {

@@ -12,6 +12,16 @@ interface Session {
   account: Account;
   openedVirtualMs: number;
   usedVirtualMs: number;
+  /** The newest use that a restart will know of. */
+  keptVirtualMs: number;
+}
+
+/** A token as the journal knows it. */
+export interface KeptToken {
+  digest: string;
+  account: string;
+  openedVirtualMs: number;
+  usedVirtualMs: number;
 }
 
 interface PendingCode {
@@ -19,6 +29,8 @@ interface PendingCode {
   issuedVirtualMs: number;
 }
 
+/** A restart forgets the uses of a minute at the most. */
+const KEEP_USE_EVERY_MS = 60_000;
 const CODE_LIFE_MS = 600_000;
 const MAX_CODES = 10_000;
 
@@ -33,6 +45,7 @@ export class Sessions {
   constructor(
     private readonly clock: VirtualTime,
     private readonly rules: SessionRules,
+    private readonly keepUse: (digest: string, virtualMs: number) => void,
   ) {}
 
   /** A code for the user to sign. */
@@ -63,18 +76,15 @@ export class Sessions {
     const digest = digestOf(token);
     keep(digest, now);
     this.codes.delete(code);
-    this.sessions.set(digest, { account, openedVirtualMs: now, usedVirtualMs: now });
+    this.sessions.set(digest, { account, openedVirtualMs: now, usedVirtualMs: now, keptVirtualMs: now });
     return token;
   }
 
-  restore(world: World, token: { digest: string; account: string; openedVirtualMs: number }): void {
+  restore(world: World, token: KeptToken): void {
     const account = world.accountsByName.get(token.account);
     if (account === undefined) return;
-    this.sessions.set(token.digest, {
-      account,
-      openedVirtualMs: token.openedVirtualMs,
-      usedVirtualMs: this.clock.nowMs(),
-    });
+    const { digest, openedVirtualMs, usedVirtualMs } = token;
+    this.sessions.set(digest, { account, openedVirtualMs, usedVirtualMs, keptVirtualMs: usedVirtualMs });
   }
 
   /** The user of a token that lives; this counts as use. */
@@ -88,6 +98,10 @@ export class Sessions {
       return undefined;
     }
     session.usedVirtualMs = now;
+    if (now - session.keptVirtualMs >= KEEP_USE_EVERY_MS) {
+      this.keepUse(digest, now);
+      session.keptVirtualMs = now;
+    }
     return session.account;
   }
 

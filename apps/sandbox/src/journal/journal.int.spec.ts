@@ -140,6 +140,27 @@ describe('a sandbox with a data folder', () => {
     expect(statSync(journal()).mode & 0o077).toBe(0);
   });
 
+  it('ends a token that lay idle for more than 30 minutes, be it over a restart', async () => {
+    const MINUTE_MS = 60_000;
+    const headers = await client.headers();
+    const use = async () => (await client.http(`${client.sandbox.url}/api/v1/documents/outcome`, { headers })).status;
+    const downFor = async (minutes: number) => {
+      await client.stop();
+      const lines = readFileSync(journal(), 'utf8').trimEnd().split('\n');
+      const at = lines.findLastIndex((line) => line.startsWith('{"k":"clock"'));
+      const clock = JSON.parse(lines[at] as string) as { w: number };
+      lines[at] = JSON.stringify({ ...clock, w: clock.w - minutes * MINUTE_MS });
+      writeFileSync(journal(), `${lines.join('\n')}\n`);
+      client = await start();
+    };
+    await client.advance(20 * MINUTE_MS);
+    expect(await use()).toBe(200);
+    await downFor(20);
+    expect(await use()).toBe(200);
+    await downFor(31);
+    expect(await use()).toBe(401);
+  });
+
   it('is alone on its folder; the lock of a process that is gone is broken', async () => {
     await expect(startSandbox({ dataDir: folder })).rejects.toThrow(/another sandbox/);
     await client.stop();

@@ -124,6 +124,8 @@ export type JournalRecord =
   | { k: 'trust'; participant: string; partners: string[]; trusts: boolean }
   /** A token was given; `h`: its SHA-256, never the token itself. */
   | { k: 'token'; h: string; a: string; v: number }
+  /** A token was used; written once a minute at the most. */
+  | { k: 'token_use'; h: string; v: number }
   | { k: 'logout'; h: string };
 
 export type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, { k: Kind }>;

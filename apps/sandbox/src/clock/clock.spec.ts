@@ -103,12 +103,8 @@ describe('dates of lists and receipts', () => {
     expect(parseListDate('2026-11-22T00:30:15.250', '+03:00')).toBe(moment);
     expect(parseListDate('2026-11-21T21:30:15Z', '+03:00')).toBe(moment - 250);
     expect(parseListDate('2026-11-22', '+03:00')).toBe(Date.parse('2026-11-21T21:00:00Z'));
-    expect(['', 'now', '22.11.2026', '2026-13-01'].map((text) => parseListDate(text, '+03:00'))).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    for (const text of ['', 'now', '22.11.2026', '2026-13-01', '2026-02-30', '2026-02-31T10:00:00Z'])
+      expect([text, parseListDate(text, '+03:00')]).toEqual([text, undefined]);
   });
 
   it.each([

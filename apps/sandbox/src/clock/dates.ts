@@ -19,8 +19,11 @@ export function parseListDate(text: string, zone: string): number | undefined {
   const match = DATE.exec(text);
   if (match === null) return undefined;
   const unixMs = Date.parse(`${match[1]}T${match[2] ?? '00:00:00'}${match[3] ?? zone}`);
-  return Number.isNaN(unixMs) ? undefined : unixMs;
+  return Number.isNaN(unixMs) || !isDay(match[1] as string) ? undefined : unixMs;
 }
+
+/** Date.parse takes 31 February for 3 March. */
+const isDay = (day: string): boolean => new Date(day).toISOString().startsWith(day);
 
 /** The last ms that a filter's date covers: of its second, which is all that lists show, or of its day. */
 export function endOfListDate(text: string, zone: string): number | undefined {

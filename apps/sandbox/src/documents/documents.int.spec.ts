@@ -136,6 +136,7 @@ describe('documents: sending, status, receipts, lists', () => {
   });
 
   it('knows a request_id again in whichever case it is written, and gives it back as it was sent', async () => {
+    await client.control('DELETE', '/violations');
     const requestId = randomUUID().replace(/.$/, 'f').toUpperCase();
     const small = requestId.toLowerCase();
     const { json } = await client.send(doc.accept([pack(7)]), { requestId, fields: { bulk_processing: true } });
@@ -260,7 +261,10 @@ describe('lists', () => {
   });
 
   it('refuse what they do not understand', async () => {
-    for (const query of ['unheard_of=1', 'start_date=yesterday', 'count=-1', 'count=100000', 'filter=x']) {
+    const wrong = ['unheard_of=1', 'start_date=yesterday', 'count=-1', 'count=100000', 'filter=x'];
+    const twice = ['doc_type=701&doc_type=415', 'status=FAILED&status=PROCESSED', 'count=1&count=2'];
+    const words = ['status=PROCESSED_DOCUMENT', 'status=processed', 'processing_document_status=DONE'];
+    for (const query of [...wrong, ...twice, ...words]) {
       expect([query, (await client.get(`/documents/outcome?${query}`)).status]).toEqual([query, 400]);
     }
   });

@@ -6,7 +6,7 @@ import type { World } from '../packs/world.js';
 import type { Profile } from '../profile.js';
 import { filterIn, wholeNumber } from '../registries/request.js';
 import type { RegistryDocument } from './document.js';
-import { processingResult, shownStatus } from './metadata.js';
+import { PROCESSING_RESULTS, processingResult, shownStatus } from './metadata.js';
 
 /** A list read: which documents, from which place in the list, how many. */
 interface ListRequest {
@@ -50,6 +50,8 @@ export function listRequestOfBody(body: Raw, profile: Profile): ListRequest {
  */
 export function listRequestOfQuery(query: URLSearchParams, profile: Profile): ListRequest {
   const filter: Raw = {};
+  const single = new Set([...query.keys()].filter((key) => key !== profile.field('document_ids')));
+  for (const key of single) if (query.getAll(key).length > 1) throw refuse(400, `${key} is given more than once`);
   for (const [key, value] of query) {
     if (key === profile.field('start_from') || key === profile.field('count')) continue;
     if (key === profile.field('filter')) Object.assign(filter, filterIn({ [key]: parsedJson(value) }, profile));
@@ -97,8 +99,9 @@ function filterReaders(request: ListRequest, profile: Profile): Record<string, (
     [f('end_date')]: (value) => (request.toVirtualMs = date('end_date', value, endOfListDate)),
     processed_date_from: (value) => (request.processedFromVirtualMs = date('processed_date_from', value)),
     processed_date_to: (value) => (request.processedToVirtualMs = date('processed_date_to', value, endOfListDate)),
-    [f('doc_status')]: (value) => (request.status = text('doc_status', value)),
-    [f('processing_document_status')]: (value) => (request.result = text('processing_document_status', value)),
+    [f('doc_status')]: (value) => (request.status = oneOf(Object.keys(profile.statuses), f('doc_status'), value)),
+    [f('processing_document_status')]: (value) =>
+      (request.result = oneOf(PROCESSING_RESULTS, f('processing_document_status'), value)),
     [f('doc_type')]: (value) => (request.docType = wholeNumber(value, 'doc_type', 99_999)),
     [f('doc_num')]: (value) => (request.docNum = text('doc_num', value)),
     [f('file_uploadtype')]: (value) => (request.uploadType = wholeNumber(value, 'file_uploadtype', 4)),
@@ -218,6 +221,13 @@ function flag(name: string, value: unknown): boolean {
 function text(name: string, value: unknown): string {
   if (typeof value === 'string') return value;
   throw refuse(400, `${name} is not a text`);
+}
+
+/** A word of an enumeration (registry-interface 2.1): an empty list for any other word would look like an answer. */
+function oneOf(words: readonly string[], name: string, value: unknown): string {
+  const word = text(name, value);
+  if (words.includes(word)) return word;
+  throw refuse(400, `${name} is none of ${words.join(', ')}: ${JSON.stringify(word)}`);
 }
 
 function idList(value: unknown): string[] {

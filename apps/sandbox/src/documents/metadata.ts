@@ -17,6 +17,8 @@ export function shownStatus(document: RegistryDocument, virtualMs: number, profi
   return processing[Math.min(processing.length - 1, step)] as string;
 }
 
+export const PROCESSING_RESULTS = ['PROCESSING', 'ACCEPTED', 'PARTIAL', 'REJECTED', 'TECH_ERROR'] as const;
+
 /** The business result as outgoing lists mirror it (public-facts 1.2). */
 export function processingResult(document: RegistryDocument): string {
   if (document.status === 'failed') return 'TECH_ERROR';

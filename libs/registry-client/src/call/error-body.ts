@@ -39,13 +39,16 @@ export const oneLine = (text: string): string =>
     .replace(/[\uD800-\uDBFF]$/, '')
     .replace(/\p{Surrogate}/gu, '\uFFFD');
 
+/** Text in UTF-8, without the byte order mark with which some servers begin it (RFC 8259, 8.1). */
+export const textOf = (body: Buffer): string => body.toString('utf8').replace(/^\uFEFF/, '');
+
 /**
  * The answer's JSON, or undefined when it is none. The escaping of JSON answers (registry-interface 7.3) is undone,
  * once; numbers lose nothing.
  */
 export function jsonOf(raw: RawAnswer): JsonValue | undefined {
   try {
-    return parseExactly(raw.body.toString('utf8'));
+    return parseExactly(textOf(raw.body));
   } catch {
     return undefined;
   }

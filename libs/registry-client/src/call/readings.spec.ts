@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '#kernel';
 import type { RawAnswer } from '../port.js';
 import { loadProfile } from '../profile.js';
+import { readErrorBody } from './error-body.js';
 import { resolveLink } from './links.js';
 import { Readings } from './readings.js';
 import { Requests } from './requests.js';
@@ -128,6 +129,12 @@ describe('metadata of a document', () => {
     for (const docType of ['', ' ', '0x10', 41.5, -1, 0, '0'])
       expect(mdlp.document(answer({ ...entry, doc_type: docType }))).not.toHaveProperty('value.docType');
     expect(mdlp.document(answer({ ...entry, doc_type: '415' }))).toHaveProperty('value.docType', 415);
+  });
+
+  it('is read behind a byte order mark, and so is the code of an error', () => {
+    expect(mdlp.document(answer(`\uFEFF${JSON.stringify(entry)}`))).toHaveProperty('value.documentId', 'd1');
+    const words = answer('\uFEFF{"error_code":4,"error_description":"no"}');
+    expect(readErrorBody(words, loadProfile('mdlp').fields)).toEqual({ shape: 'registry', code: '4', text: 'no' });
   });
 
   it('does not take a web page or nothing for XML', () => {

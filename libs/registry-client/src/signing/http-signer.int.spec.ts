@@ -125,9 +125,10 @@ describe('a service that signs', () => {
       async (body) => {
         const { data } = JSON.parse(body.toString()) as { data: { content: string } };
         return {
-          body: JSON.stringify({
+          // Some servers begin JSON with a byte order mark.
+          body: `\uFEFF${JSON.stringify({
             result: { cms: (await keyOf('main').sign(Buffer.from(data.content, 'base64'))).toString('base64') },
-          }),
+          })}`,
         };
       },
     ];

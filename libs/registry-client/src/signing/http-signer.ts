@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { backoffMs, PedigreeError, type Clock, type JsonValue } from '#kernel';
 import { Agent } from 'undici';
+import { textOf } from '../call/error-body.js';
 import { exchange, type Exchange } from '../call/exchange.js';
 import type { HttpSignerConfig } from '../port.js';
 import { OutsideSigner } from './outside-signer.js';
@@ -75,7 +76,7 @@ function signatureOf(result: Exchange, config: HttpSignerConfig): Uint8Array {
 function fieldOf(body: Buffer, path: string): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(body.toString('utf8'));
+    value = JSON.parse(textOf(body));
   } catch {
     throw new Error('the signing service answered something that is not JSON');
   }

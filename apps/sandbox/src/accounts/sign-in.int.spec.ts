@@ -62,6 +62,17 @@ describe('sign-in and tokens', () => {
     expect((await exchange(mine, signAs('main', Buffer.from(mine)))).status).toBe(200);
   });
 
+  it('wants the signature of a code as base64 without line breaks, as that of a document', async () => {
+    const mine = await code();
+    const signature = signAs('main', Buffer.from(mine));
+    for (const written of [signature.replaceAll(/.{64}/g, '$&\r\n'), `${signature}\n`, `-----${signature}`])
+      expect(await exchange(mine, written)).toMatchObject({
+        status: 400,
+        json: { error_description: expect.stringContaining('signature is no base64 without line breaks') },
+      });
+    expect((await exchange(mine, signature)).status).toBe(200);
+  });
+
   it('takes a code once, and not after ten virtual minutes', async () => {
     const once = await code();
     expect((await exchange(once, signAs('main', Buffer.from(once)))).status).toBe(200);

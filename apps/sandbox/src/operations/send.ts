@@ -51,7 +51,8 @@ export const send: UserOperation = (registry, call) => {
 
 export const digestOf = (xml: Buffer): string => createHash('sha256').update(xml).digest('base64url');
 
-function bytesOf(value: unknown, name: string): Buffer {
+/** Throws a 400: clients take the line breaks out (public-facts 1.1). */
+export function bytesOf(value: unknown, name: string): Buffer {
   if (typeof value !== 'string' || value === '') throw refuse(400, `${name} is missing`);
   if (value.length % 4 !== 0 || !BASE64.test(value)) throw refuse(400, `${name} is no base64 without line breaks`);
   return Buffer.from(value, 'base64');

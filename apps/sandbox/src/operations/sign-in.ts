@@ -13,6 +13,7 @@ import type { Said } from '../http/said.js';
 import type { Account } from '../packs/world.js';
 import type { Registry } from '../registry.js';
 import type { Call, OpenOperation, UserOperation } from './call.js';
+import { bytesOf } from './send.js';
 
 /** POST auth: a code for the user to sign (public-facts 1.1). */
 export const signInCode: OpenOperation = (registry, call) => {
@@ -80,8 +81,7 @@ function checkProof(registry: Registry, { call, account, code, given }: Proof): 
     return;
   }
   const failure =
-    whySignatureFails(account, Buffer.from(proof, 'base64'), Buffer.from(code)) ??
-    whyCertificateFails(account, Date.now());
+    whySignatureFails(account, bytesOf(proof, field), Buffer.from(code)) ?? whyCertificateFails(account, Date.now());
   if (failure === undefined) return;
   registry.violations.record('bad_signature', { call: call.method, account: account.name, note: failure });
   throw refuse(400, failure, saidOfCertificate(failure));

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { selfSigned } from '../../../../test/support/self-signed.js';
 import { TestClient, type HttpAnswer } from '../../test/client.js';
 import * as doc from '../../test/documents.js';
@@ -78,6 +78,17 @@ describe('what an error says', () => {
       400,
       'Ошибка при выполнении операции: срок действия сертификата истек',
     ]);
+  });
+
+  it('names one that has expired since the sign-in, under a document', async () => {
+    await start('en');
+    await client.token();
+    const xml = doc.accept([pack(1)]);
+    const later = jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2047-01-01'));
+    const answer = await client.send(xml).finally(() => later.mockRestore());
+    expect(saying(answer)).toEqual([400, 'Error during operation: the certificate has expired']);
+    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ bad_signature: 1 });
+    expect((await client.send(xml)).status).toBe(200);
   });
 
   it('names a certificate of somebody else, and has the reason of the sandbox beside it', async () => {

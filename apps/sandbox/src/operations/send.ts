@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isUuid } from '#kernel';
-import { whySignatureFails } from '../accounts/identity.js';
+import { CERTIFICATE_EXPIRED, whyCertificateFails, whySignatureFails } from '../accounts/identity.js';
 import { jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
@@ -75,13 +75,14 @@ export function signatureText(registry: Registry, call: UserCall, sign: unknown)
   return sign as string;
 }
 
-/** Throws a 400 when the signature is not the user's over these bytes, and counts it. */
+/** Throws a 400 when the signature is not the user's over these bytes, or his certificate has ended, and counts it. */
 export function checkSignature(registry: Registry, call: UserCall, { sign, xml }: { sign: string; xml: Buffer }): void {
   if (call.account.certificate === undefined) return;
-  const failure = whySignatureFails(call.account, bytesOf(sign, 'sign'), xml);
+  const failure =
+    whySignatureFails(call.account, bytesOf(sign, 'sign'), xml) ?? whyCertificateFails(call.account, Date.now());
   if (failure === undefined) return;
   registry.violations.record('bad_signature', { call: call.method, account: call.account.name, note: failure });
-  throw refuse(400, failure);
+  throw refuse(400, failure, failure === CERTIFICATE_EXPIRED ? 'certificate_expired' : undefined);
 }
 
 /** Counts a request_id that the participant sent before, and throws a 400 unless the settings take it once more. */

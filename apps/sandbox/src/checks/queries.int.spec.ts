@@ -88,6 +88,14 @@ describe('queries are answered in place of a receipt', () => {
     expect(await ask(doc.queryHierarchy('046999999999999999'))).toContain('<operation_warnings>');
   });
 
+  it("both tell a pack's own last day, where it has one", async () => {
+    const [sgtin, sscc] = [`${doc.GTIN}SHORTDATED001`, '046000000000000093'];
+    const own = { owner: 'own', place: doc.PLACES.warehouse, expires: '01.02.2027', sscc };
+    expect((await client.control('POST', '/plant', { packs: [{ sgtin, ...own }] })).status).toBe(200);
+    for (const query of [doc.queryItem('sgtin', sgtin), doc.queryItem('sscc_down', sscc), doc.queryHierarchy(sscc)])
+      expect(await ask(query)).toContain('<expiration_date>01.02.2027</expiration_date>');
+  });
+
   it('both name the decision that suspends a pack', async () => {
     const { json } = await client.control('POST', '/suspensions', { sgtins: [ids[1]], halt_doc_num: 'R&D 7' });
     const day = /\d\d\.\d\d\.\d{4}/.source;

@@ -65,14 +65,14 @@ function kizOf(operation: Operation, sgtin: string, code: string): string {
 
 /** What both answers say of a pack, each in its own order. */
 function factsOf({ packs, world }: Operation, sgtin: string): Record<'status' | 'sscc' | 'product', string> {
-  const { status, sscc } = packs.pack(sgtin) as PackState;
+  const { status, sscc, expires = world.standing.expirationDate } = packs.pack(sgtin) as PackState;
   return {
     status: tag('status', status),
     sscc: sscc === undefined ? '' : tag('sscc', sscc),
     product:
       tag('gtin', splitSgtin(sgtin).gtin) +
       tag('series_number', escape(packs.seriesOf(sgtin) ?? '')) +
-      tag('expiration_date', world.standing.expirationDate),
+      tag('expiration_date', expires),
   };
 }
 

@@ -2,6 +2,7 @@ import { isSgtin, isSscc, splitSgtin } from '#kernel';
 import { zonedInstant } from '../clock/dates.js';
 import type { Container, PackState } from '../packs/packs.js';
 import { escape } from '../documents/receipt.js';
+import { mayRead } from '../registries/pack-facts.js';
 import type { Operation } from './operation.js';
 
 const MAX_DEPTH = 10;
@@ -133,15 +134,15 @@ function sgtinInfo(operation: Operation, sgtin: string): string {
 const unitInfo = ({ sscc, packedAtMs = 0 }: Container, childs: string): string =>
   tag('sscc_info', tag('sscc', sscc) + tag('packing_date', zonedInstant(packedAtMs, '+03:00', 180)) + childs);
 
-function openUnit({ packs, sender }: Operation, sscc: string): Container | undefined {
+/** A unit travels whole: it is open to its owner, and to whom its packs are. */
+function openUnit(operation: Operation, sscc: string): Container | undefined {
+  const { packs, sender } = operation;
   const unit = isSscc(sscc) ? packs.container(sscc) : undefined;
-  return unit !== undefined && unit.owner === sender.key ? unit : undefined;
+  if (unit === undefined || unit.owner === sender.key) return unit;
+  const [sgtin] = packs.contentOf(unit)?.sgtins ?? [];
+  const pack = sgtin === undefined ? undefined : packs.pack(sgtin);
+  return pack !== undefined && isOpen(operation, pack) ? unit : undefined;
 }
 
-/** A pack is open to its owner and to whom it is on its way. */
-function isOpen({ sender, world }: Operation, pack: PackState): boolean {
-  return (
-    pack.owner === sender.key ||
-    (pack.transfer !== undefined && world.participantAt(pack.transfer.to)?.key === sender.key)
-  );
-}
+/** What the registries show him, he is answered too. */
+const isOpen = ({ sender, world }: Operation, pack: PackState): boolean => mayRead(world, sender, pack);

@@ -167,10 +167,16 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     const content = async () => client.get(`/reestr/sscc/${sscc}/full-hierarchy`);
     const { down } = (await content()).json;
     expect([down.sscc, down.childs.length, down.childs[0].sgtin]).toEqual([sscc, 3, expect.any(String)]);
+    const queries = [doc.queryItem('sscc_down', sscc), doc.queryHierarchy(sscc)];
+    const answers = async () => Promise.all(queries.map(async (query) => (await client.process(query)).receipt ?? ''));
+    const shows = (answer: string) => answer.includes(down.childs[0].sgtin);
+    expect((await answers()).map(shows)).toEqual([true, true]);
     const recall = doc.recall([sscc], { subject: PLACES.supplier, receiver: PLACES.warehouse });
     await order('/counterparties/act', { from: 'supplier-a', xml: recall });
     await client.advance(5 * MINUTE);
     expect((await content()).status).toBe(403);
+    queries.forEach((query, at) => (queries[at] = query.replace('<documents ', '<documents original_id="again" ')));
+    expect((await answers()).map(shows)).toEqual([false, false]);
     expect((await client.control('POST', '/counterparties/ship', shipment)).status).toBe(400);
   });
 

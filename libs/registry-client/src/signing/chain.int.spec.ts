@@ -76,4 +76,23 @@ describe('the chain of a signer', () => {
     expect(signer.chain(second)).toBe(signer.chain(first));
     await signer.close?.();
   });
+
+  it('begins with the signer where he is named by his key alone, among others in any order', async () => {
+    const all = ['user', 'middle', 'root', 'stranger'];
+    for (const name of all) {
+      const others = all.filter((one) => one !== name);
+      writeFileSync(at('others.pem'), others.map((one) => pem(one)).join(''));
+      const sign = ['cms', '-sign', '-binary', '-keyid', '-signer', `${name}.crt`, '-inkey', `${name}.key`];
+      const signer = openCommandSigner('main', {
+        kind: 'command',
+        command: ['openssl', ...sign, '-certfile', 'others.pem', '-outform', 'DER'],
+        folder,
+        environment: {},
+        timeLimitMs: 10_000,
+        concurrency: 1,
+      });
+      const signature = await signer.sign(XML);
+      expect([name, signer.certificate(signature)?.equals(der(name))]).toEqual([name, true]);
+    }
+  });
 });

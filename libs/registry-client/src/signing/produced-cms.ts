@@ -33,7 +33,9 @@ const VERIFIED_HERE = new Set(
   ].map(hex),
 );
 const [SIGNED_DATA, DATA, MESSAGE_DIGEST] = [oid(OID.signedData), oid(OID.data), oid(OID.messageDigest)];
-const CONTEXT_0 = context(0);
+const [CONTEXT_0, CONTEXT_3] = [context(0), context(3)];
+/** The extension that tells the identifier of a certificate's key. */
+const KEY_ID = oid('2.5.29.14');
 /** A signer named by key identifier: [0] IMPLICIT, primitive. */
 const KEY_IDENTIFIER = 0x80;
 
@@ -45,6 +47,8 @@ export interface KnownCertificate {
   expiresAt: Date;
   /** Issuer and serial number, as DER. */
   names: [Buffer, Buffer];
+  /** Its key's identifier, where the certificate tells it (RFC 5280, 4.2.1.2). */
+  keyId: Buffer | undefined;
   /** Undefined: a GOST key, which Node does not know. */
   key: KeyObject | undefined;
 }
@@ -64,6 +68,7 @@ export function knownCertificate(file: Buffer): KnownCertificate {
     der: certificate.raw,
     expiresAt: new Date(certificate.validTo),
     names: namesIn(certificate.raw),
+    keyId: keyIdIn(certificate.raw),
     key: keyOf(certificate),
   };
 }
@@ -163,20 +168,34 @@ const refuseCertificate = (why: string): never => {
   throw new PedigreeError('invalid_parameter', `signature: ${why}`, { field: 'certificate' });
 };
 
-/** A signer is named by issuer and serial number; one named by a key identifier is told by the signature alone. */
-function isNamed({ names }: KnownCertificate, name: DerElement | undefined): boolean {
-  if (name?.tag === KEY_IDENTIFIER) return true;
+/** A signer is named by issuer and serial number, or by the identifier of his key; some certificates tell none. */
+function isNamed({ names, keyId }: KnownCertificate, name: DerElement | undefined): boolean {
+  if (name?.tag === KEY_IDENTIFIER) return keyId?.equals(contentOf(name)) ?? true;
   const [issuer, serial] = inside(name, 'the name of the signer').map(whole);
   return issuer !== undefined && serial !== undefined && names[0].equals(issuer) && names[1].equals(serial);
 }
 
+const fieldsOf = (certificate: Buffer): DerElement[] =>
+  inside(inside(elementAt(certificate), 'the certificate')[0], 'the certificate');
+
 function namesIn(certificate: Buffer): [Buffer, Buffer] {
-  const fields = inside(inside(elementAt(certificate), 'the certificate')[0], 'the certificate');
+  const fields = fieldsOf(certificate);
   // The version is [0] EXPLICIT and absent in version 1 certificates.
   const [serial, , issuer] = fields[0]?.tag === CONTEXT_0 ? fields.slice(1) : fields;
   return serial === undefined || issuer === undefined
     ? refuse('a certificate inside cannot be read')
     : [whole(issuer), whole(serial)];
+}
+
+function keyIdIn(certificate: Buffer): Buffer | undefined {
+  const explicit = fieldsOf(certificate).find(({ tag }) => tag === CONTEXT_3);
+  if (explicit === undefined) return undefined;
+  for (const extension of inside(inside(explicit, 'the extensions')[0], 'the extensions')) {
+    const parts = inside(extension, 'an extension');
+    const value = parts.at(-1);
+    if (isOid(parts[0], KEY_ID) && value !== undefined) return contentOf(elementAt(contentOf(value)));
+  }
+  return undefined;
 }
 
 function keyOf(certificate: X509Certificate): KeyObject | undefined {

@@ -71,7 +71,7 @@ export class Registry {
   readonly trustedPartners = new TrustedPartners();
   /** What documents left behind beside the packs. */
   readonly books = new Books(this.trustedPartners);
-  private readonly blocked = new Set<string>();
+  readonly blocked = new Set<string>();
   /** When the journal had been replayed, on the monotonic clock. */
   openedRealMs = Infinity;
   /** Address of the control port, once it is open. */

@@ -4,8 +4,8 @@ import { REGISTERED, userRecord } from '../registries/directory.js';
 import { describedRights, rightsOf } from './rights.js';
 
 /** GET users/current: the caller (public-facts 1.6). */
-export const currentUser: UserOperation = ({ profile }, { account }) =>
-  jsonAnswer(200, { user: profile.named(userRecord(account)) });
+export const currentUser: UserOperation = (registry, { account }) =>
+  jsonAnswer(200, { user: registry.profile.named(userRecord(registry, account)) });
 
 /** GET rights/about: the rights that this sandbox knows. */
 export const allRights: UserOperation = () => jsonAnswer(200, { rights: describedRights() });

@@ -36,6 +36,19 @@ describe.each(['interface-v1', 'mdlp'])('users, branches, partners and products,
     expect((await list(client, '/users/filter', { statuses: ['BLOCKED'] })).json).toEqual({ users: [], total: 0 });
   });
 
+  it('tells of a user who is blocked, until he is let in again', async () => {
+    const withStatus = async (...statuses: string[]) =>
+      (await list(client, '/users/filter', { statuses })).json.users.map(
+        (one: { login: string; status: string }) => `${one.login} ${one.status}`,
+      );
+    await client.control('POST', '/accounts/block', { name: 'south' });
+    expect(await withStatus('BLOCKED')).toEqual(['south BLOCKED']);
+    expect(await withStatus('ACTIVE')).not.toContain('south ACTIVE');
+    expect(await withStatus('ACTIVE', 'BLOCKED')).toHaveLength(4);
+    await client.control('POST', '/accounts/block', { name: 'south', blocked: false });
+    expect(await withStatus('BLOCKED')).toEqual([]);
+  });
+
   it('finds branches', async () => {
     const all = (await list(client, '/reestr/branches/filter')).json;
     expect([all.total, all.entries[0]]).toMatchObject([

@@ -21,7 +21,7 @@ export const users: UserOperation = (registry, call) => {
   const { filter, page } = listBody(call.body, registry.profile);
   const all = usersOf(registry, call.account, filter);
   const { entries, total } = shown(registry, call, {
-    entries: pageOfList(all, page).map((one) => registry.profile.named(userRecord(one))),
+    entries: pageOfList(all, page).map((one) => registry.profile.named(userRecord(registry, one))),
     total: all.length,
   });
   return jsonAnswer(200, registry.profile.named({ users: entries, total }));
@@ -31,7 +31,7 @@ export const users: UserOperation = (registry, call) => {
 export const usersFind: UserOperation = (registry, call) =>
   users(registry, call.body.length === 0 ? { ...call, body: Buffer.from('{}') } : call);
 
-function usersOf({ world }: Registry, caller: Account, filter: FilterReader): Account[] {
+function usersOf(registry: Registry, caller: Account, filter: FilterReader): Account[] {
   const wanted = {
     firstName: filter.text('first_name'),
     lastName: filter.text('last_name'),
@@ -41,10 +41,11 @@ function usersOf({ world }: Registry, caller: Account, filter: FilterReader): Ac
   const isAdmin = filter.flag('is_admin');
   const statuses = filter.texts('statuses');
   filter.end();
-  if (middleName !== undefined || statuses?.includes('ACTIVE') === false) return [];
-  return [...world.accountsByName.values()].filter(
+  if (middleName !== undefined) return [];
+  return [...registry.world.accountsByName.values()].filter(
     (one) =>
       one.participant === caller.participant &&
+      (statuses?.includes(statusOf(registry, one)) ?? true) &&
       holds(one.firstName, wanted.firstName) &&
       holds(one.lastName, wanted.lastName) &&
       holds(one.login ?? one.name, wanted.name) &&
@@ -52,15 +53,17 @@ function usersOf({ world }: Registry, caller: Account, filter: FilterReader): Ac
   );
 }
 
-export const userRecord = ({ userId, login, name, firstName, lastName, position, isAdmin }: Account) => ({
-  user_id: userId,
-  first_name: firstName ?? name,
-  last_name: lastName ?? name,
-  position,
-  login: login ?? name,
-  user_status: 'ACTIVE',
+const statusOf = ({ blocked }: Registry, { name }: Account): string => (blocked.has(name) ? 'BLOCKED' : 'ACTIVE');
+
+export const userRecord = (registry: Registry, one: Account) => ({
+  user_id: one.userId,
+  first_name: one.firstName ?? one.name,
+  last_name: one.lastName ?? one.name,
+  position: one.position,
+  login: one.login ?? one.name,
+  user_status: statusOf(registry, one),
   groups: [],
-  is_admin: isAdmin ?? false,
+  is_admin: one.isAdmin ?? false,
 });
 
 /** POST reestr/branches/filter: the caller's places of activity (public-facts 1.7). */

@@ -59,8 +59,7 @@ export const sendFinished: UserOperation = (registry, call) => {
   const document = openDocument(registry, call, typeof documentId === 'string' ? documentId : undefined);
   const upload = uploads.get(document.documentId);
   const xml = uploads.whole(document.documentId);
-  if (upload === undefined || !Buffer.isBuffer(xml))
-    throw refuse(400, `${(xml as { missing: number }).missing} bytes of the document are missing`);
+  if (upload === undefined || !Buffer.isBuffer(xml)) throw refuse(400, (xml as { missing: string }).missing);
   if (hexDigest(xml) !== upload.hash) {
     uploads.restart(document);
     throw refuse(400, 'the SHA-256 of the document is not its hash_sum; upload it again');

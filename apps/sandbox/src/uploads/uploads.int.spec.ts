@@ -77,6 +77,11 @@ describe.each(['interface-v1', 'mdlp'])('large documents under the profile %s', 
     expect(await client.pack(pack(100))).toMatchObject({ owner: 'own' });
   });
 
+  it('say that nothing has come yet, and guess no length', async () => {
+    const { json } = await announce(doc.accept(packs(1, 2)));
+    expect((await finish(json.document_id)).json.error_description).toContain('no part of the document has come');
+  });
+
   it('refuse what does not fit, and stay open for what does', async () => {
     const xml = doc.accept([pack(1)]);
     const { json } = await announce(xml);

@@ -128,11 +128,12 @@ export class Uploads {
     return `the part overlaps the one at ${overlapping.at}`;
   }
 
-  /** The whole, or how many bytes are missing. */
-  whole(documentId: string): Buffer | { missing: number } {
+  /** The whole, or what is missing, in words: how long it is, its parts tell. */
+  whole(documentId: string): Buffer | { missing: string } {
     const upload = this.open.get(documentId) as Upload;
     const length = upload.parts.reduce((sum, part) => sum + part.bytes.length, 0);
-    if (upload.total === undefined || length < upload.total) return { missing: (upload.total ?? 1) - length };
+    if (upload.total === undefined) return { missing: 'no part of the document has come' };
+    if (length < upload.total) return { missing: `${upload.total - length} bytes of the document are missing` };
     return Buffer.concat(upload.parts.map((part) => part.bytes));
   }
 

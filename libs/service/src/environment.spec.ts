@@ -23,6 +23,23 @@ describe('the environment of a program', () => {
     expect(() => parseEnvironment(schema, {})).toThrow('DATABASE_URL: must be set; KEY_FILE: must be set');
   });
 
+  it.each([
+    ['', 'must not be empty'],
+    [' ', 'must not be empty'],
+    ['0x50', 'must be a number'],
+    ['1e3', 'must be a number'],
+  ])('is refused where a number is written as "%s"', (port, why) => {
+    const env = { DATABASE_URL: 'postgres://db/x', KEY_FILE: 'key', PORT: port };
+    expect(() => parseEnvironment(schema, env)).toThrow(
+      expect.objectContaining({ code: 'invalid_configuration', message: `PORT: ${why}` }),
+    );
+    expect(() => parseEnvironment(schema, { ...env, DATABASE_URL: 'mysql://' })).toThrow(`PORT: ${why}`);
+  });
+
+  it.each(['80', ' 80 ', '80.0'])('takes a number that is written as "%s"', (port) => {
+    expect(parseEnvironment(schema, { DATABASE_URL: 'postgres://db/x', KEY_FILE: 'key', PORT: port }).PORT).toBe(80);
+  });
+
   it('is known by its variables, and which of them it cannot do without', () => {
     expect(variablesOf(schema).map(({ name, isRequired }) => [name, isRequired])).toEqual([
       ['DATABASE_URL', true],

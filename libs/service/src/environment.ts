@@ -14,11 +14,11 @@ export const variablesOf = (schema: z.ZodObject): Variable[] =>
  * A program's variables, read by its schema. @throws PedigreeError `invalid_configuration` that names every variable at
  * fault.
  */
-export function parseEnvironment<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
+export function parseEnvironment<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   const parsed = schema.safeParse(env, PLAIN_WORDS);
-  if (parsed.success) return parsed.data;
-  const faults = new Map<string, string>();
-  for (const { path, message } of parsed.error.issues) {
+  const faults = numbersNotWritten(schema, env);
+  if (parsed.success && faults.size === 0) return parsed.data;
+  for (const { path, message } of parsed.error?.issues ?? []) {
     const name = String(path[0] ?? '');
     if (!faults.has(name)) faults.set(name, name !== '' && env[name] === undefined ? 'must be set' : message);
   }
@@ -28,6 +28,22 @@ export function parseEnvironment<Schema extends z.ZodType>(schema: Schema, env: 
     [...faults].map(([name, message]) => `${name}: ${message}`).join('; '),
     { field: first },
   );
+}
+
+const WRITTEN_NUMBER = /^\s*-?\d+(\.\d+)?\s*$/;
+
+/**
+ * Numbers that nobody has written: coercion takes an empty text for 0, which switches things off or makes them wait for
+ * nothing, and reads 0x50 and 1e3.
+ */
+function numbersNotWritten({ shape }: z.ZodObject, env: NodeJS.ProcessEnv): Map<string, string> {
+  const faults = new Map<string, string>();
+  for (const [name, one] of Object.entries(shape)) {
+    const text = env[name];
+    if (text === undefined || WRITTEN_NUMBER.test(text) || typeof one.safeParse(text).data !== 'number') continue;
+    faults.set(name, text.trim() === '' ? 'must not be empty' : 'must be a number');
+  }
+  return faults;
 }
 
 /**

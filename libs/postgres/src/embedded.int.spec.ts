@@ -107,6 +107,27 @@ describe('the embedded PostgreSQL', () => {
     expect(new Set(found.map((server) => server.url)).size).toBe(1);
   });
 
+  it('is stopped by the last that leaves it, whoever started it, and a killed one has left', async () => {
+    const { child } = await startInChild();
+    const second = await start();
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const third = await start();
+    await second.leave();
+    expect(await refusal(third.url)).toBeUndefined();
+    await third.leave();
+    expect(await refusal(third.url)).toBe('ECONNREFUSED');
+  });
+
+  it('stays where a process was killed that alone had used it, and another came and left', async () => {
+    const { child: another } = await startInChild();
+    another.kill('SIGKILL');
+    await once(another, 'exit');
+    const found = await start();
+    await found.leave();
+    expect(await refusal(found.url)).toBeUndefined();
+  });
+
   it('waits for the disk, listens on loopback behind a password, and speaks UTF-8', async () => {
     delete options.durable;
     const server = await start();

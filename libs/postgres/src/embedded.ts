@@ -12,6 +12,7 @@ import {
   type Postmaster,
 } from './embedded/postmaster.js';
 import { isAlive, withStartLock } from './embedded/start-lock.js';
+import { beginUse, type Use } from './embedded/uses.js';
 
 export interface EmbeddedPostgresOptions {
   /** Folder for everything of this server: cluster, password (0600), log. Made when missing. */
@@ -33,8 +34,13 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** Of the database `postgres`, with user and password. */
   url: string;
-  /** Fast shutdown; returns when the server is gone, also when another process had started it. */
+  /** Fast shutdown; returns when the server is gone, also when another process had started it, or uses it. */
   stop(): Promise<void>;
+  /**
+   * Ends our use. The last of those that use it together stops the server; one that a killed process left running stays
+   * for the next start.
+   */
+  leave(): Promise<void>;
   /** True when the server was running already: a process before us was killed, or another one shares it. */
   reused: boolean;
 }
@@ -80,7 +86,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   await mkdir(options.dataDir, { recursive: true });
   // The server reports its folder without symbolic links, and is recognised by it.
   const dataDir = await realpath(resolve(options.dataDir));
-  return withStartLock(join(dataDir, 'start.lock'), START_WAIT_MS, async () => {
+  const locked: Locked = (work) => withStartLock(join(dataDir, 'start.lock'), START_WAIT_MS, work);
+  return locked(async () => {
     const systemDir = options.systemDir ?? '/var/lib/pedigree';
     const cluster = await openCluster(dataDir, systemDir);
     const copiesDir = cluster.user === undefined ? dataDir : systemDir;
@@ -88,12 +95,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const durable = options.durable ?? true;
     if (!cluster.ready) await createCluster(cluster, { binaries, dataDir, durable });
     const running = await runningServer(cluster);
-    if (running !== undefined) return { ...handle(cluster, binaries, running), reused: true };
     const settings = { ...SETTINGS, ...(durable ? DURABLE : NOT_DURABLE), ...options.settings };
-    const started = await startPostmaster(cluster, { binaries, logFile: join(dataDir, 'postgres.log'), settings });
-    return { ...handle(cluster, binaries, started), reused: false };
+    const server =
+      running ?? (await startPostmaster(cluster, { binaries, logFile: join(dataDir, 'postgres.log'), settings }));
+    return handle(cluster, { binaries, server, reused: running !== undefined, locked, use: await beginUse(dataDir) });
   });
 }
+
+type Locked = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** The server that a killed parent left behind, once it answers: it may still be replaying its log. */
 async function runningServer(cluster: Cluster): Promise<Postmaster | undefined> {
@@ -103,6 +112,27 @@ async function runningServer(cluster: Cluster): Promise<Postmaster | undefined> 
   return untilReady(cluster, () => (isAlive(found.pid) ? undefined : 'gone'));
 }
 
-function handle(cluster: Cluster, binaries: Binaries, server: Postmaster): Omit<EmbeddedPostgres, 'reused'> {
-  return { url: urlOf(cluster, server.port), stop: () => stopPostmaster(cluster, binaries) };
+interface Handled {
+  binaries: Binaries;
+  server: Postmaster;
+  reused: boolean;
+  locked: Locked;
+  use: Use;
+}
+
+async function handle(cluster: Cluster, { binaries, server, reused, locked, use }: Handled): Promise<EmbeddedPostgres> {
+  const stops = !reused || (await use.hasOthers());
+  return {
+    url: urlOf(cluster, server.port),
+    reused,
+    stop: async () => {
+      await use.end();
+      await stopPostmaster(cluster, binaries);
+    },
+    leave: () =>
+      locked(async () => {
+        await use.end();
+        if (stops && !(await use.hasOthers())) await stopPostmaster(cluster, binaries);
+      }),
+  };
 }

@@ -125,7 +125,7 @@ async function ownDatabase(
   const endPool = { stop: () => pool.end() };
   const unlock = await lockOut(pool, config.dataDir).catch(async (error: unknown) => {
     // A server that was running before us belongs to whoever holds the lock.
-    if (postgres?.reused === false) started.add(stopPostgres);
+    started.add({ stop: async () => postgres?.leave() });
     started.add(endPool);
     throw error;
   });

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { migrate } from '#postgres';
+import { migrate, openPool } from '#postgres';
 import { commandHere } from '../../../../test/support/command-here.js';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { cliConfig } from '../config.js';
+import { withDatabase } from './with-database.js';
 
 let db: TestDatabase;
 let folder: TemporaryFolder;
@@ -23,4 +27,27 @@ it('a command that misses a table says whether the database was never used, or n
   await migrate(db.pool, []);
   const older = expect.stringMatching(/does not exist: this database was not migrated to this version yet; run /);
   expect(await writeStates()).toMatchObject({ status: 1, stdout: '', stderr: older });
+});
+
+it('two commands at once share the embedded server, and the last of them stops it', async () => {
+  await chmod(folder.path, 0o711);
+  const config = cliConfig({ DATA_DIR: join(folder.path, 'data') });
+  const first = new AbortController();
+  let firstEnds: Promise<void> = Promise.resolve();
+  const begun = new Promise<string>((resolve, reject) => {
+    firstEnds = withDatabase(config, async (_, url) => {
+      resolve(url);
+      await once(first.signal, 'abort');
+    });
+    firstEnds.catch(reject);
+  });
+  const url = await begun;
+  await withDatabase(config, async (pool) => {
+    first.abort();
+    await firstEnds;
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+  const pool = openPool({ connectionString: url });
+  await expect(pool.query('SELECT 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  await pool.end();
 });

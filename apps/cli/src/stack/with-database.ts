@@ -42,8 +42,8 @@ export function mustBeInstalled({ databaseUrl, dataDir }: Pick<CliConfig, 'datab
 }
 
 /**
- * Opens the configured database, or the embedded one, which is started for it and left as it was found. Throws
- * PedigreeError where a restore into it is unfinished, but for what restores.
+ * Opens the configured database, or the embedded one, which is started for it and left as it was found, or to
+ * those that use it besides. Throws PedigreeError where a restore into it is unfinished, but for what restores.
  */
 export async function withDatabase<T>(
   { databaseUrl, dataDir, restores = false }: CliConfig & { restores?: boolean },
@@ -61,7 +61,7 @@ export async function withDatabase<T>(
     throw (error as { code?: unknown }).code === UNDEFINED_TABLE ? await tableMissing(pool, error) : error;
   } finally {
     await pool.end();
-    if (embedded?.reused === false) await embedded.stop();
+    await embedded?.leave();
   }
 }
 

@@ -81,7 +81,7 @@ async function breakLock(path: string): Promise<void> {
  * The process's id, and on Linux its start time, which tells it from a later process with the same id; undefined when
  * there is none.
  */
-function processIdentity(pid: number): string | undefined {
+export function processIdentity(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined;
   try {
     // Field 22 of proc(5) `stat`; the name in brackets before it may hold blanks.

@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
 import type { group as groupShape } from '../../../gateway/src/api/group-answers.js';
-import { defined, invalidParameter, sha256Hex } from '#kernel';
+import { defined, sha256Hex } from '#kernel';
 import type { GatewayClient } from '../gateway-client.js';
 import { requestIdOfNamed } from '../named-document.js';
 import { instant, out, table } from '../print.js';
 import { holdsTable } from './holds-table.js';
+import { readWhole, textOf } from './send.js';
 
 type GroupAnswer = z.infer<typeof groupShape>;
 
@@ -64,15 +64,13 @@ export async function resumeGroup(
   { corrected, account, reason }: ResumeOptions,
 ): Promise<number> {
   const groupId = await requestIdOfNamed(gateway, named, 'group');
-  const xml = corrected === undefined ? undefined : await textOf(corrected);
-  const member = xml === undefined ? {} : { corrected: { command_id: `file-${sha256Hex(xml)}`, xml } };
+  const member = corrected === undefined ? {} : { corrected: await memberIn(corrected) };
   const taken = await gateway.resume(groupId, { ...member, ...defined({ account }), reason });
   out(`${taken.repeated ? 'resumed before' : 'resumed'}: group ${taken.request_id} carries on`);
   return 0;
 }
 
-async function textOf(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((error: Error) => {
-    throw invalidParameter(file, error.message);
-  });
+async function memberIn(file: string): Promise<{ command_id: string; xml: string }> {
+  const bytes = await readWhole(file);
+  return { command_id: `file-${sha256Hex(bytes)}`, xml: textOf(file, bytes) };
 }

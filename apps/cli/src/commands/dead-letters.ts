@@ -1,5 +1,6 @@
+import { camelCase, type Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { fitting, instant, out, table } from '../print.js';
+import { fitting, instant, out, say, table } from '../print.js';
 
 interface Summary {
   id: string;
@@ -19,6 +20,10 @@ interface Letter extends Summary {
   bodyBase64?: string;
 }
 
+interface List {
+  items: Summary[];
+}
+
 const MOST_LISTED = 1_000;
 const letterPath = (id: string): string => `/v1/operations/dead-letters/${encodeURIComponent(id)}`;
 
@@ -36,10 +41,12 @@ export async function listDeadLetters(
   { json = false, discarded = false }: ListOptions,
 ): Promise<number> {
   const path = `/v1/operations/dead-letters?limit=${MOST_LISTED}${discarded ? '&discarded=true' : ''}`;
-  const { items } = await gateway.get<{ items: Summary[] }>(path);
-  if (json) out(JSON.stringify(await gateway.raw(path)));
+  const answer = await gateway.raw(path);
+  const { items } = camelCase<List>(answer as Snake<List>);
+  if (json) out(JSON.stringify(answer));
   else if (items.length === 0) out(discarded ? 'no discarded letters' : 'no dead letters');
   else out(discarded ? discardedTable(items) : waitingTable(items));
+  if (items.length === MOST_LISTED) say(`the first ${MOST_LISTED} are shown, and there may be more behind them`);
   return discarded || items.length === 0 ? 0 : 2;
 }
 

@@ -235,6 +235,7 @@ describe('the port of the log', () => {
       expect(await statusWith(`Bearer ${token}x`)).toBe(401);
       expect(await statusWith(token)).toBe(401);
       expect(await statusWith(`Bearer ${token}`)).toBe(200);
+      expect(await statusWith(`bearer  ${token}`)).toBe(200);
     });
   });
 });

@@ -61,7 +61,7 @@ function send({ kind, bytes }: LogFile, request: IncomingMessage, response: Serv
 
 function isToken(header: string | undefined, token: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(header ?? ''), digest(`Bearer ${token}`));
+  return timingSafeEqual(digest((header ?? '').replace(/^bearer +/i, 'Bearer ')), digest(`Bearer ${token}`));
 }
 
 const refuse = (response: ServerResponse, status: number, words: string): void =>

@@ -157,6 +157,13 @@ describe('once a key was made', () => {
     expect((await call(foreign)).status).toBe(200);
   });
 
+  it('takes the scheme however it is written (RFC 9110, 11.1)', async () => {
+    const statusBy = async (scheme: string) =>
+      (await call({ host: 'any', authorization: authorization.replace('Bearer', scheme) })).status;
+    for (const scheme of ['bearer', 'BEARER', 'Bearer ']) expect(await statusBy(scheme)).toBe(200);
+    expect(await statusBy('Basic')).not.toBe(200);
+  });
+
   it('lets an auditor read everything', async () => {
     const auditor = `Bearer ${await makeKey(harness.db.pool, 'auditor', ['auditor'])}`;
     const reading = harness.gateway.routes.filter((route) => /^GET \/v1\//.test(route));

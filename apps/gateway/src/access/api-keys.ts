@@ -57,7 +57,7 @@ export class ApiKeys {
    */
   async callerOf(call: Call): Promise<Caller> {
     const { authorization } = call.headers;
-    const key = /^Bearer (\S{20,200})$/.exec(authorization ?? '')?.[1];
+    const key = /^Bearer +(\S{20,200})$/i.exec(authorization ?? '')?.[1];
     if (key !== undefined) return this.callerWith(sha256Hex(key), call);
     const isKeyed = await this.needsKey();
     if (isKeyed && authorization !== undefined) throw this.refused({ fault: 'malformed', detail: SEND_A_KEY }, call);

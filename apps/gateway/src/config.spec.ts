@@ -36,6 +36,18 @@ describe('the gateway’s configuration', () => {
     for (const host of ['db', 'log', 'bus', 'collector']) expect(shown).toContain(`***@${host}`);
   });
 
+  it.each([
+    ['amqp://me:100%@bus', 'AMQP_URL: in user, password and vhost write % as %25'],
+    ['amqp://me%zz:word@bus', 'AMQP_URL: in user, password and vhost write % as %25'],
+    ['amqp://me:word@bus/100%', 'AMQP_URL: in user, password and vhost write % as %25'],
+    ['amqp://bus', 'AMQP_URL: must name a user, as in amqp://user:password@host'],
+  ])('is refused with the broker %s, which nobody could ever connect to, without its password', (url, message) => {
+    expect(configured('[{"name":"main"}]', { AMQP_URL: url })).toThrow(
+      expect.objectContaining({ code: 'invalid_configuration', message }),
+    );
+    expect(configured('[{"name":"main"}]', { AMQP_URL: 'amqps://me%40x:100%25@bus/v%2f' })().bus.amqpUrl).toBeDefined();
+  });
+
   it('is refused with accounts or a key that every user of the machine can read', () => {
     const [accounts, key] = [join(folder.path, 'accounts.json'), join(folder.path, 'key')];
     writeFileSync(key, 'ab'.repeat(32), { mode: 0o600 });

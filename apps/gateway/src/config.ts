@@ -27,10 +27,25 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
+/** The client of RabbitMQ decodes these, and would fail at each try to connect. */
+function isReadable({ username, password, pathname }: URL): boolean {
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const environment = z.object({
   ...PROGRAM_VARIABLES,
   /** The RabbitMQ over which the ERP's commands come and the outcomes go. Absent: the embedded bus, on the database. */
-  AMQP_URL: urlOf(/^amqps?:\/\/[^/]/, 'amqp:// or amqps://').optional(),
+  AMQP_URL: urlOf(/^amqps?:\/\/[^/]/, 'amqp:// or amqps://')
+    .refine((text) => !URL.canParse(text) || isReadable(new URL(text)), 'in user, password and vhost write % as %25')
+    .refine((text) => !URL.canParse(text) || new URL(text).username !== '', {
+      error: 'must name a user, as in amqp://user:password@host',
+    })
+    .optional(),
   /** Begins the names of our queues and exchanges, where several installations share a broker. */
   AMQP_PREFIX: z
     .string()

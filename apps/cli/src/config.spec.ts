@@ -61,6 +61,22 @@ describe('the configuration of the command line', () => {
   });
 });
 
+describe('the API key of the command line', () => {
+  it.each([
+    ['has a line end of Windows', `pdg_${'x'.repeat(40)}\r`],
+    ['has letters that no header may have', 'ключ'.repeat(10)],
+    ['is short', 'pdg_x'],
+  ])('is refused by the name of its variable where it %s, and is not shown', (_what, key) => {
+    expect(() => cliConfig({ PEDIGREE_API_KEY: key })).toThrow(
+      expect.objectContaining({
+        code: 'invalid_configuration',
+        message: 'PEDIGREE_API_KEY: must be 20 to 200 characters of ASCII, without blanks or line ends',
+      }),
+    );
+    expect(cliConfig({ PEDIGREE_API_KEY: `pdg_${'x'.repeat(43)}` }).apiKey).toHaveLength(47);
+  });
+});
+
 describe('pedigree config', () => {
   const SECRETS = [
     'db-word',

@@ -40,7 +40,10 @@ const environment = z.object({
   /** Address of a running gateway for send, document and history. Absent: the one that `up` started on DATA_DIR. */
   PEDIGREE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   /** API key for the gateway, when it wants one. */
-  PEDIGREE_API_KEY: z.string().min(20).optional(),
+  PEDIGREE_API_KEY: z
+    .string()
+    .regex(/^[!-~]{20,200}$/, 'must be 20 to 200 characters of ASCII, without blanks or line ends')
+    .optional(),
   /** Seed of the sample day. */
   PEDIGREE_SAMPLE_SEED: z.coerce.number().int().min(0).max(4_294_967_295).default(1),
   /**

@@ -105,6 +105,18 @@ describe('what answers at the address of the gateway', () => {
     });
   });
 
+  it('is never told with the password of its address', async () => {
+    const address = 'http://me:word@127.0.0.1:1';
+    await expect(new GatewayClient(address).get('/v1/documents')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/^the gateway at http:\/\/me:\*\*\*@127\.0\.0\.1:1\S* does not answer: ./),
+    });
+    answer = whole(200, '<html>');
+    await expect(new GatewayClient(url.replace('//', '//me:word@')).get('/v1/documents')).rejects.toMatchObject({
+      message: expect.not.stringContaining('word'),
+    });
+  });
+
   it('refuses as the gateway means it', async () => {
     answer = whole(404, JSON.stringify({ code: 'not_found', detail: 'no document x', item: 'x' }));
     await expect(client().get('/v1/documents/x')).rejects.toMatchObject({

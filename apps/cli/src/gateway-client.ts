@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
 import { camelCase, type Snake } from '../../gateway/src/api/snake-case.js';
 import { defined, PedigreeError, type ErrorCode } from '#kernel';
-import { sentenceOf } from '#service';
+import { addressWithoutSecrets, sentenceOf } from '#service';
 
 /** One line of the answer to NDJSON commands. */
 type CommandResult =
@@ -49,6 +49,11 @@ export class GatewayClient {
     private readonly url: string,
     private readonly apiKey?: string,
   ) {}
+
+  /** The address as it may be shown. */
+  private get where(): string {
+    return addressWithoutSecrets(this.url).replace(/\/$/, '');
+  }
 
   /** Sends commands as they come, and yields a result for each, in their order. */
   send(commands: Iterable<object> | AsyncIterable<object>): AsyncGenerator<CommandResult> {
@@ -210,7 +215,7 @@ export class GatewayClient {
     const said = text.trim() === '' ? '' : `: ${sentenceOf({ message: text })}`;
     return new PedigreeError(
       'unavailable',
-      `what is at ${this.url} does not answer as a gateway does; is that its address? It answered ${status}${said}`,
+      `what is at ${this.where} does not answer as a gateway does; is that its address? It answered ${status}${said}`,
     );
   }
 
@@ -226,7 +231,7 @@ export class GatewayClient {
       return await request(`${this.url}${path}`, { ...options, headers });
     } catch (error) {
       if (isOfFile(error)) throw error;
-      throw new PedigreeError('unavailable', `the gateway at ${this.url} does not answer: ${sentenceOf(error)}`);
+      throw new PedigreeError('unavailable', `the gateway at ${this.where} does not answer: ${sentenceOf(error)}`);
     }
   }
 }

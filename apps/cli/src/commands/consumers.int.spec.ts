@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { commandHere } from '../../../../test/support/command-here.js';
 import { FakeEventStore } from '../../../../test/support/event-store-fake/fake-event-store.js';
 import { cliConfig, type CliConfig } from '../config.js';
 import { offerConsumer, showConsumer, withdrawConsumer } from './consumers.js';
@@ -47,5 +48,13 @@ describe('pedigree consumers', () => {
       /^EVENTSTORE_URL: not set/,
     );
     await expect(offerConsumer(config, 'reports', { from: 'middle' })).rejects.toThrow(/--from must be start or end/);
+  });
+
+  it('says in words that the server of the log is away', async () => {
+    const away = await commandHere(['consumers', 'show', 'reports'], {
+      EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',
+    });
+    expect(away).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('127.0.0.1:1') });
+    expect(away.stderr).not.toContain('    at ');
   });
 });

@@ -113,6 +113,8 @@ const cannotDiscover = (error: unknown): boolean =>
 
 /** Status of gRPC for a stream that broke in the middle. */
 const INTERNAL = 13;
+/** And for a server that cannot be reached: of some calls the client hands that on as it is. */
+const UNAVAILABLE = 14;
 
 /**
  * The client has no kind of its own for a cluster that is electing its leader, a server that starts or is too busy, a
@@ -133,6 +135,7 @@ export const isAway = (error: unknown): boolean =>
     (kind) => error instanceof kind,
   ) ||
   isPassing(error) ||
+  (error as { code?: unknown }).code === UNAVAILABLE ||
   cannotDiscover(error);
 
 /** What TLS says of a certificate that is not trusted or not the server's, and of a server that does not speak it. */

@@ -2,6 +2,7 @@ import { invalidConfiguration, PedigreeError, sha256Hex } from '#kernel';
 import type { DocumentSummary } from '#read-models';
 import type { Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
+import { goOnWithoutReader } from '../lost-reader.js';
 import { out, say, table } from '../print.js';
 import { documentsTable, filterParameters, type DocumentFilter } from './documents.js';
 
@@ -124,6 +125,8 @@ async function sendAll(
   documents: Snake<DocumentSummary>[],
   { reason, json }: ResendManyOptions,
 ): Promise<number> {
+  // As with send: what was confirmed is sent, whoever reads the results.
+  goOnWithoutReader();
   const results: { request_id: string; sent_as?: string; repeated?: boolean; error?: string }[] = [];
   for (const { request_id } of documents) {
     const result = await gateway.resend(request_id, { reason }).then(

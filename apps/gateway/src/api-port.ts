@@ -1,14 +1,16 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { RequestListener } from 'node:http';
+import { STATUS_CODES, type RequestListener, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { PedigreeError } from '#kernel';
 import { HttpPort, type Health, type ServiceLog } from '#service';
 import { guardAccess } from './access/access.guard.js';
 import { recordExports } from './access/exports.js';
 import { limitBodies, readBodies, refuseEncoded } from './api/body-limits.js';
 import { refuseNul } from './api/parameters.js';
 import { pathNamed, refuseUnknownParameters } from './api/unknown-parameters.js';
-import { ProblemFilter, reportProblem } from './api/problem.filter.js';
+import { problemOf, ProblemFilter, reportProblem } from './api/problem.filter.js';
 import type { GatewayConfig } from './config.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { proveAnswers } from './proofs/answer-proofs.js';
@@ -40,6 +42,7 @@ export async function serveApi(
   const adapter = new FastifyAdapter({
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     frameworkErrors: answerUnread(parts.log),
+    clientErrorHandler: answerUnparsed,
     // The port was opened before, and stays when this is built anew.
     serverFactory: (given: RequestListener) => {
       handler = given;
@@ -80,3 +83,32 @@ const answerUnread =
     const problem = reportProblem(error, log, { method, url });
     void reply.status(problem.status).header('content-type', 'application/problem+json').send(JSON.stringify(problem));
   };
+
+/** Why Node refuses a request before there is one, by the code of its error; anything else is no HTTP. */
+const UNPARSED: Record<string, [status: number, error: PedigreeError]> = {
+  HPE_HEADER_OVERFLOW: [
+    431,
+    new PedigreeError(
+      'invalid_parameter',
+      `address and headers are too long: at most ${MAX_HEADER_BYTES} bytes are taken`,
+    ),
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, new PedigreeError('request_timeout', 'the headers were not there in time')],
+};
+const NO_HTTP: [number, PedigreeError] = [
+  400,
+  new PedigreeError('invalid_parameter', 'the request cannot be read as HTTP'),
+];
+
+/** Answers a request of which there is nothing but a connection, unless an answer is under way on it. */
+function answerUnparsed({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
+  const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  if (code === 'ECONNRESET' || !socket.writable || answer?.headersSent === true) return void socket.destroy();
+  const [status, error] = UNPARSED[code] ?? NO_HTTP;
+  const body = JSON.stringify({ ...problemOf(error), status });
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json\r\n`;
+  socket.end(
+    `${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    () => void socket.destroy(),
+  );
+}

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, TestHarness } from '../../test/test-harness.js';
@@ -17,6 +19,23 @@ describe('a request that cannot be understood', () => {
       'application/problem+json; charset=utf-8',
     ]);
     expect(answer.json()).toMatchObject({ code: 'invalid_parameter', detail: expect.stringContaining('%ff') });
+  });
+
+  it.each([
+    [
+      'where its head is too large',
+      `GET /v1/documents HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`,
+      431,
+      'at most 16384 bytes are taken',
+    ],
+    ['where it is no HTTP', 'GET /v1/documents HTTP/1.1\r\nbad header\r\n\r\n', 400, 'cannot be read as HTTP'],
+  ])('is answered with a problem document %s', async (_where, head, status, why) => {
+    const { port } = new URL(harness.gateway.url);
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(head));
+    const [first = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+    expect(first).toMatch(new RegExp(`^HTTP/1.1 ${status} .*content-type: application/problem\\+json`, 'si'));
+    const detail = expect.stringContaining(why);
+    expect(JSON.parse(body)).toMatchObject({ status, code: 'invalid_parameter', detail });
   });
 
   it('is told that it is packed, whatever it holds', async () => {

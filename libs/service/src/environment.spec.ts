@@ -7,6 +7,10 @@ const schema = z.object({
   KEY_FILE: z.string().min(1),
   PORT: z.coerce.number().int().default(8080),
   NAME: z.string().optional(),
+  EVERY: z
+    .string()
+    .default('1')
+    .transform((text) => (text === 'off' ? 0 : Number(text))),
 });
 
 describe('the environment of a program', () => {
@@ -40,12 +44,17 @@ describe('the environment of a program', () => {
     expect(parseEnvironment(schema, { DATABASE_URL: 'postgres://db/x', KEY_FILE: 'key', PORT: port }).PORT).toBe(80);
   });
 
+  it('takes a word that stands for a number', () => {
+    expect(parseEnvironment(schema, { DATABASE_URL: 'postgres://db/x', KEY_FILE: 'key', EVERY: 'off' }).EVERY).toBe(0);
+  });
+
   it('is known by its variables, and which of them it cannot do without', () => {
     expect(variablesOf(schema).map(({ name, isRequired }) => [name, isRequired])).toEqual([
       ['DATABASE_URL', true],
       ['KEY_FILE', true],
       ['PORT', false],
       ['NAME', false],
+      ['EVERY', false],
     ]);
   });
 });

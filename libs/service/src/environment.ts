@@ -40,7 +40,9 @@ function numbersNotWritten({ shape }: z.ZodObject, env: NodeJS.ProcessEnv): Map<
   const faults = new Map<string, string>();
   for (const [name, one] of Object.entries(shape)) {
     const text = env[name];
-    if (text === undefined || WRITTEN_NUMBER.test(text) || typeof one.safeParse(text).data !== 'number') continue;
+    // A word such as `off`, which a schema may make a number of, is none to coercion.
+    if (text === undefined || WRITTEN_NUMBER.test(text) || Number.isNaN(Number(text))) continue;
+    if (typeof one.safeParse(text).data !== 'number') continue;
     faults.set(name, text.trim() === '' ? 'must not be empty' : 'must be a number');
   }
   return faults;

@@ -19,8 +19,8 @@ const file = (more: Partial<File>): File => ({
   ...more,
 });
 
-/** Part and packs of each row of the whole file. */
-async function rowsOf(of: File): Promise<string[]> {
+/** These columns of each row of the whole file. */
+async function rowsOf(of: File, names = ['part', 'packs']): Promise<string[]> {
   const pages: Record<string, { known_at: string; items: Source[]; next_cursor?: string }> = {
     'a+b': { known_at: '9', items: [source(4)], next_cursor: 'c' },
     c: { known_at: '9', items: [source(3)] },
@@ -29,8 +29,8 @@ async function rowsOf(of: File): Promise<string[]> {
   let text = '';
   for await (const lines of asCsv(await pageAfter(), pageAfter, SERIES)) text += lines;
   const [head = '', ...rows] = text.trim().split('\r\n');
-  const [part, packs] = ['part', 'packs'].map((name) => head.split(',').indexOf(name)) as [number, number];
-  return rows.map((row) => `${row.split(',')[part]} ${row.split(',')[packs]}`);
+  const places = names.map((name) => head.split(',').indexOf(name));
+  return rows.map((row) => places.map((place) => row.split(',')[place]).join(' '));
 }
 
 describe('the rows of the file of a series', () => {
@@ -41,6 +41,18 @@ describe('the rows of the file of a series', () => {
 
   it('are told at once where one page is the whole', async () => {
     expect(await rowsOf(file({ received: [source(12)] }))).toEqual(['received 12', 'fate 12']);
+  });
+
+  it('say what suspends the series, also where no pack of it was shipped and no document tells it of one', async () => {
+    const received_more_at = '/v1/series/04600000000015/A/sources?cursor=c';
+    const suspension = { by: ['s-1', 's-2'], packs: 0, on_hand: 12, customers: [] };
+    expect(await rowsOf(file({ received_more_at, suspension }), ['part', 'suspended_by'])).toEqual([
+      ...['received s-1 s-2', 'received s-1 s-2', 'fate s-1 s-2'],
+    ]);
+    const shipped = { ...suspension, by: [], packs: 3, customers: [{ place: '00000000000999', packs: 3 }] };
+    expect(await rowsOf(file({ suspension: shipped }), ['part', 'suspended_by'])).toEqual([
+      ...['received ', 'fate ', 'customer to notify '],
+    ]);
   });
 });
 

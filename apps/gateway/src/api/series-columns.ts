@@ -17,14 +17,16 @@ interface SeriesRow {
   place?: string | undefined;
   branch?: string | undefined;
   packs_at?: string | undefined;
-  /** Of the whole file. */
+  /** Of the whole file, as what suspends the series. */
   known_at: string;
+  suspended_by?: string | undefined;
   told_by?: Told | undefined;
 }
 
 /** The file of a series as one table. `packs` of the parts `received` and `fate` each make up the whole. */
 export const SERIES: Columns<SeriesRow> = {
   ...columnsOf<SeriesRow>('part', 'fate', 'status', 'place', 'branch', 'packs', 'packs_at', 'known_at'),
+  ...columnsOf<SeriesRow>('suspended_by'),
   ...columnsWithin('told_by', ({ told_by }: SeriesRow) => told_by, TOLD),
 };
 
@@ -42,8 +44,8 @@ export function seriesRows(
   const next_cursor = cursorIn(file.received_more_at);
   return async (cursor) => {
     const page = cursor === undefined ? { items: file.received, next_cursor } : await sourcesAfter(cursor);
-    const { known_at } = file;
-    const received = page.items.map(({ packs, by }): SeriesRow => ({ part: 'received', packs, known_at, told_by: by }));
+    const whole = ofWhole(file);
+    const received = page.items.map(({ packs, by }): SeriesRow => ({ part: 'received', packs, ...whole, told_by: by }));
     return page.next_cursor === undefined
       ? { items: [...received, ...fateRows(file)] }
       : { items: received, next_cursor: page.next_cursor };
@@ -61,11 +63,21 @@ export function withOpenCursor({ received_more_at: at, ...file }: Series): Serie
   return { ...file, received_more_at: `${url}?${new URLSearchParams({ cursor }).toString()}` };
 }
 
-const fateRows = ({ fates, suspension, known_at }: Series): SeriesRow[] => [
-  ...fates.flatMap(({ branches, ...figure }) =>
+/** In each row, for a file of rows has no other place for it. */
+const ofWhole = ({ known_at, suspension }: Series): Pick<SeriesRow, 'known_at' | 'suspended_by'> => ({
+  known_at,
+  suspended_by: suspension?.by.join(' '),
+});
+
+const fateRows = (file: Series): SeriesRow[] => [
+  ...file.fates.flatMap(({ branches, ...figure }) =>
     (branches.length === 0 ? [{ branch: undefined, packs: figure.packs }] : branches).map(
-      ({ branch, packs }): SeriesRow => ({ ...figure, part: 'fate', branch, packs, known_at }),
+      ({ branch, packs }): SeriesRow => ({ ...figure, part: 'fate', branch, packs, ...ofWhole(file) }),
     ),
   ),
-  ...(suspension?.customers ?? []).map((one): SeriesRow => ({ part: 'customer to notify', ...one, known_at })),
+  ...(file.suspension?.customers ?? []).map((one): SeriesRow => ({
+    part: 'customer to notify',
+    ...one,
+    ...ofWhole(file),
+  })),
 ];

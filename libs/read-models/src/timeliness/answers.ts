@@ -34,7 +34,7 @@ export interface AnswerSources {
 
 /** A document that was told to us, the types of ours that answer it, and those of others that take it back. */
 export interface Told {
-  row: Pick<DocumentTimingRow, 'stream' | 'documentSha256' | 'acceptedAt' | 'operationAt'>;
+  row: Pick<DocumentTimingRow, 'stream' | 'documentSha256' | 'sentAt' | 'acceptedAt' | 'operationAt'>;
   metBy: readonly number[];
   endedBy: readonly number[];
 }
@@ -42,9 +42,10 @@ export interface Told {
 /**
  * Of each of these documents, by its stream, how far it is answered. An item is answered by the first document of ours,
  * of such a type, that names it and that the registry accepted for it no earlier than it accepted what was told; or by
- * one of others that takes it back. Where that acceptance is not known, the claimed moment stands for it: what came
- * before may have gone back and come again. A container whose content is known is answered, too, when each of its packs
- * is. A document whose bytes are not there, or cannot be read, is left out.
+ * one of others that takes it back. Where that acceptance is not known, the moment at which the registry received it
+ * stands for it, and else the claimed one, which may be any: what came before may have gone back and come again. A
+ * container whose content is known is answered, too, when each of its packs is. A document whose bytes are not there,
+ * or cannot be read, is left out.
  */
 export async function answersTo(sources: AnswerSources, told: readonly Told[]): Promise<Map<string, Answers>> {
   const found = new Map<string, Answers>();
@@ -152,7 +153,7 @@ const COMPARE = `WITH told AS (
 
 async function compared(db: Queryable, told: WithItems[]): Promise<ComparedRow[]> {
   const parts = told.flatMap(({ row, items, contents, metBy, endedBy }) => {
-    const since = row.acceptedAt ?? row.operationAt;
+    const since = row.acceptedAt ?? row.sentAt ?? row.operationAt;
     return items.flatMap((item) =>
       [item, ...(contents.get(item) ?? [])].map(
         (part) => [row.stream, item, part, `{${metBy.join(',')}}`, since, `{${endedBy.join(',')}}`] as const,

@@ -213,6 +213,11 @@ function again(): void {
   told('comes again', [pack(82)], unconcluded);
   told('is answered again', [pack(83)], unconcluded);
   log.document({ ...pack82, items: [pack(83)], acceptedAt: '2026-03-01T10:00:00Z' });
+  const receivedAt = '2026-03-01T08:30:00Z';
+  told('claims a later day', [pack(84)], { docType: 602, operationDate: '2026-03-01T23:00:00Z', receivedAt });
+  told('came back without a claim', [pack(85)], { docType: 602, operationDate: '', receivedAt });
+  log.document({ ...pack82, items: [pack(84)], acceptedAt: '2026-03-01T10:00:00Z' });
+  log.document({ ...pack82, items: [pack(85)], acceptedAt: '2026-02-01T09:00:00Z' });
 }
 
 /** Containers that were told by their own names alone, and answered by what is in them, or by name. */
@@ -328,6 +333,8 @@ describe('the report on deadlines', () => {
     });
     expect(await rowOf('comes again', { calendar })).toMatchObject({ state: 'overdue', itemsAnswered: 0 });
     expect(await rowOf('is answered again', { calendar })).toMatchObject({ itemsAnswered: 1 });
+    expect(await rowOf('claims a later day', { calendar })).toMatchObject({ itemsAnswered: 1 });
+    expect(await rowOf('came back without a claim', { calendar })).toMatchObject({ itemsAnswered: 0 });
   });
 
   it('names the clause, and the calendar with what it says of itself, wherever something is due', async () => {

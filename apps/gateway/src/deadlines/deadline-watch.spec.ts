@@ -69,6 +69,10 @@ it('says of itself that it cannot count, for figures of before would pass for th
       reason: 'they could not be counted: canceling statement due to statement timeout',
     },
   ]);
+  // As a database says it that refuses at each of its addresses.
+  answer = () => Promise.reject(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }));
+  await expect(watch.look()).rejects.toThrow();
+  expect(watch.troubles()).toMatchObject([{ reason: 'they could not be counted: ECONNREFUSED' }]);
   answer = () => Promise.resolve({ rows: [] });
   await watch.look();
   expect(watch.troubles()).toEqual([]);

@@ -1,6 +1,6 @@
 import type { EvidenceStore } from '#evidence';
 import { readForeignDocument, typeKnowledge } from '#documents';
-import { defined, type Clock } from '#kernel';
+import { defined, wordsOf, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import {
   namedCalendar,
@@ -76,7 +76,7 @@ export class DeadlineWatch {
       const unknown = await unknownDeadlines(pool, calendarFile?.calendar, clock.now());
       this.newest = { near: calendarFile === undefined ? [] : await this.near(calendarFile), unknown };
     } catch (error) {
-      this.failing = { since: this.failing?.since ?? clock.now(), reason: (error as Error).message };
+      this.failing = { since: this.failing?.since ?? clock.now(), reason: wordsOf(error) };
       throw error;
     }
     this.failing = undefined;

@@ -191,6 +191,21 @@ describe('the embedded PostgreSQL', () => {
     expect((await start()).reused).toBe(false);
   });
 
+  it.each([
+    ['empty', ''],
+    ['cut off', '{"directory":'],
+    ['of another form', '{"ready":true}'],
+  ])('names the note of where its cluster lies when that is %s, and begins no other', async (_, text) => {
+    const first = await start();
+    await first.stop();
+    const file = join(options.dataDir, 'cluster.json');
+    const note = await readFile(file, 'utf8');
+    await writeFile(file, text);
+    await expect(start()).rejects.toThrow(/cluster\.json .*is damaged/);
+    await writeFile(file, note);
+    expect((await start()).reused).toBe(false);
+  });
+
   it('starts over the process number of a dead server that another program has now', async () => {
     const first = await start();
     const pidFile = join(options.dataDir, 'cluster', 'postmaster.pid');

@@ -136,11 +136,23 @@ async function keptPassword(path: string, isClusterPresent: boolean): Promise<st
 }
 
 async function readNote(dataDir: string): Promise<ClusterNote | undefined> {
-  const text = await readFile(join(dataDir, 'cluster.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const path = join(dataDir, 'cluster.json');
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new Error(`where the database of ${dataDir} lies cannot be read: ${error.message}`, { cause: error });
   });
-  return text === undefined ? undefined : (JSON.parse(text) as ClusterNote);
+  return text === undefined ? undefined : noteIn(text, path);
+}
+
+/** A power cut may leave an empty file. Another cluster in its place would look like lost documents. */
+function noteIn(text: string, path: string): ClusterNote {
+  try {
+    const { directory, ready } = JSON.parse(text) as Partial<ClusterNote>;
+    if (typeof directory === 'string' && directory !== '' && typeof ready === 'boolean') return { directory, ready };
+  } catch {
+    // Told below.
+  }
+  throw new Error(`${path} is damaged, and tells where the database lies: restore it from its copy`);
 }
 
 async function writeNote(dataDir: string, note: ClusterNote): Promise<void> {

@@ -7,9 +7,10 @@ import type { timeliness } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { columnsOf, type Columns } from './columns.js';
+import type { Page } from './ndjson.js';
 import { parameters, timelinessParameters } from './parameters.js';
 import { ListTimeliness, LOG } from './queries.js';
-import { sendList } from './send-list.js';
+import { formatOf, sendList } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 
 type Report = z.infer<typeof timeliness>;
@@ -30,11 +31,20 @@ export class TimelinessController {
     const now = new Date();
     const pageAfter = async (cursor?: string): Promise<Report> =>
       snakeCase(await this.queries.execute(new ListTimeliness(defined({ ...given, cursor }), now)));
-    await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
+    const isFileOfLate = rest.late === true && formatOf(request) !== undefined;
+    const rowsAfter = isFileOfLate ? async (cursor?: string) => orWhyNone(await pageAfter(cursor)) : pageAfter;
+    await sendList<Row>({ request, reply, log: this.log }, rowsAfter, COLUMNS);
   }
 }
 
-type Row = Report['items'][number];
+type Item = Report['items'][number];
+type Row = Partial<Item> & Pick<Item, 'as_of' | 'up_to'>;
+
+/** Without a calendar nothing is late: a file without a row would say that all was in time. */
+const orWhyNone = (page: Report): Page<Row> =>
+  page.calendar === undefined
+    ? { items: [{ state: 'not_known', why: 'no_calendar', as_of: page.as_of, up_to: page.up_to }] }
+    : page;
 
 /** Every line names the calendar that it rests on, and what that says of itself. */
 const COLUMNS: Columns<Row> = {

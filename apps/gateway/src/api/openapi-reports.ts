@@ -26,7 +26,8 @@ export const reportPaths = {
       summary: 'When documents were due by the calendar of deadlines, when that was met, how late, and why',
       description:
         'The newest day first. A document that claims no instant stands at the moment at which it was known. As ' +
-        `NDJSON every line is a TimelinessRow, as CSV or Excel every row names the calendar too. ${FILES}`,
+        'NDJSON every line is a TimelinessRow. Every row names the calendar. Where none is set, a file of ' +
+        `what is late has one row, of \`state\`, \`why\`, \`as_of\` and \`up_to\` alone. ${FILES}`,
       parameters: queryParameters(timelinessParameters),
       responses: {
         200: orFile('Timeliness', 'A page, one document a row'),

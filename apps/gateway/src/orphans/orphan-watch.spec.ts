@@ -99,4 +99,24 @@ describe('the watch for orphans', () => {
     ending.abort();
     await watching;
   });
+
+  it('says to health that it cannot look: none found before would pass for none now', async () => {
+    const { watch, health, clock } = harness([], new Error('canceling statement due to statement timeout'));
+    await watch.look();
+    expect(health.readiness().status).toBe('ready');
+    const since = clock.now().toISOString();
+    for (let looks = 0; looks < 2; looks += 1) {
+      await expect(watch.look()).rejects.toThrow('statement timeout');
+      clock.advance(60_000);
+    }
+    expect(health.readiness()).toMatchObject({
+      status: 'degraded',
+      degraded: [
+        {
+          ...{ name: 'orphan watch', since },
+          reason: 'nobody could look for orphans: canceling statement due to statement timeout',
+        },
+      ],
+    });
+  });
 });

@@ -1,4 +1,4 @@
-import type { Clock } from '#kernel';
+import { wordsOf, type Clock } from '#kernel';
 import type { Orphan } from '#read-models';
 import type { Trouble } from '#service';
 import { lookAgain } from '../watch/look-again.js';
@@ -14,15 +14,24 @@ export interface OrphanWatchOptions {
 const LOOK_EVERY_MS = 60_000;
 /** More would not fit into the sentence. */
 const MOST_NAMED = 3;
+const NOT_LOOKED = 'nobody could look for orphans';
 
 /** Looks for orphans now and then. Health and metrics tell what the newest look has found, whoever made it. */
 export class OrphanWatch {
   private newest: Orphan[] | undefined;
+  private failing: Trouble | undefined;
 
   constructor(private readonly options: OrphanWatchOptions) {}
 
   async look(): Promise<Orphan[]> {
-    this.newest = await this.options.find();
+    try {
+      this.newest = await this.options.find();
+    } catch (error) {
+      const since = this.failing?.since ?? this.options.clock.now().toISOString();
+      this.failing = { name: 'orphan watch', since, reason: `${NOT_LOOKED}: ${wordsOf(error)}` };
+      throw error;
+    }
+    this.failing = undefined;
     return this.newest;
   }
 
@@ -31,7 +40,12 @@ export class OrphanWatch {
     return this.newest?.length;
   }
 
+  /** While nobody can look, what was found before stands. */
   troubles(): Trouble[] {
+    return [...(this.failing === undefined ? [] : [this.failing]), ...this.orphans()];
+  }
+
+  private orphans(): Trouble[] {
     const [oldest, ...others] = this.newest ?? [];
     if (oldest === undefined) return [];
     const count = others.length + 1;
@@ -48,7 +62,6 @@ export class OrphanWatch {
 
   /** Looks at once, and then each minute until `signal`. Never rejects. */
   watch(signal: AbortSignal): Promise<void> {
-    const failure = 'nobody could look for orphans';
-    return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure });
+    return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure: NOT_LOOKED });
   }
 }

@@ -2,6 +2,7 @@ import type { TypeKnowledge } from '#documents';
 import { getUndamaged, type EvidenceStore } from '#evidence';
 import { isSscc, PedigreeError, type Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
+import { present } from '../list-page.js';
 import { readContent } from '../sgtin-history/content.js';
 import { NOW } from '../sgtin-history/life-rows.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
@@ -21,7 +22,11 @@ export interface Answers {
   /** When the registry took, and accepted, the last of those that were needed; absent while an item has no answer. */
   sentAt?: Date;
   acceptedAt?: Date;
-  /** The request_id of the last one, also while others are needed; absent where that one is not ours. */
+  /**
+   * The request_id of the one taken last, and of the one accepted last, also while others are needed; absent where that
+   * one is not ours.
+   */
+  sentBy?: string;
   by?: string;
 }
 
@@ -110,13 +115,14 @@ interface ComparedRow {
   answered: number;
   sent_at: Date;
   accepted_at: Date;
+  sent_by: string | null;
   by: string | null;
 }
 
 /**
  * For each item the first answer, of its own or else the last one of all its parts; of a document the last of these.
  * The registry took an answer when it was sent, or accepted where that came first or is all that is known; it may take
- * them in another order than it accepts them. `by` is null for one that went past this system.
+ * them in another order than it accepts them. `sent_by` and `by` are null for one that went past this system.
  */
 const COMPARE = `WITH told AS (
     SELECT stream, item, part, doc_types::int[] AS doc_types, since, ended_by::int[] AS ended_by
@@ -139,7 +145,9 @@ const COMPARE = `WITH told AS (
     WINDOW of_item AS (PARTITION BY t.stream, t.item)
   ), first_answer AS (
     SELECT DISTINCT ON (a.stream, a.item) a.stream, a.item, a.request_id, a.document_id, a.ordered_at,
-      max(least(s.sent_at, a.ordered_at)) OVER (PARTITION BY a.stream, a.item) AS taken_at
+      max(least(s.sent_at, a.ordered_at)) OVER (PARTITION BY a.stream, a.item) AS taken_at,
+      first_value(CASE WHEN a.document_id IS NULL THEN a.request_id END) OVER (PARTITION BY a.stream, a.item
+        ORDER BY least(s.sent_at, a.ordered_at) DESC, a.request_id) AS taken_by
     FROM part_answer a
       LEFT JOIN document_timing s ON s.stream = 'document-' || a.request_id AND a.document_id IS NULL
     WHERE a.ordered_at IS NOT NULL AND CASE WHEN by_itself THEN part = item ELSE by_its_parts END
@@ -147,6 +155,7 @@ const COMPARE = `WITH told AS (
   )
   SELECT DISTINCT ON (stream) stream, count(*) OVER of_document::int AS answered,
     max(taken_at) OVER of_document AS sent_at, ordered_at AS accepted_at,
+    first_value(taken_by) OVER (PARTITION BY stream ORDER BY taken_at DESC, taken_by) AS sent_by,
     CASE WHEN document_id IS NULL THEN request_id END AS by
   FROM first_answer WINDOW of_document AS (PARTITION BY stream)
   ORDER BY stream, ordered_at DESC, request_id`;
@@ -165,8 +174,8 @@ async function compared(db: Queryable, told: WithItems[]): Promise<ComparedRow[]
   return (await db.query<ComparedRow>({ name: 'timeliness-answers', text: COMPARE, values: columns })).rows;
 }
 
-function gathered({ answered, sent_at, accepted_at, by }: ComparedRow, items: number): Answers {
-  const last = by === null ? {} : { by };
+function gathered({ answered, sent_at, accepted_at, sent_by: sentBy, by }: ComparedRow, items: number): Answers {
+  const last = present({ sentBy, by });
   if (answered < items) return { items, answered, ...last };
   return { items, answered, ...last, sentAt: sent_at, acceptedAt: accepted_at };
 }

@@ -137,7 +137,7 @@ async function delayOfDuty(
   if (!isLate(judged) || due === undefined) return undefined;
   const told = delayWithoutLog(judged, due.at);
   if (told !== undefined) return told;
-  const events = await wholeStream(store, documentStream(judged.answers?.by ?? judged.row.id));
+  const events = await wholeStream(store, documentStream(lastAnswer(judged) ?? judged.row.id));
   const [registered] = events;
   if (registered === undefined) return { cause: 'not_known' };
   const { account } = typedEvent<DocumentRegistered>(registered).data;
@@ -146,12 +146,17 @@ async function delayOfDuty(
 }
 
 /** What needs no look into a document of ours: there is none. */
-function delayWithoutLog({ row, answers }: Judged, dueAt: Date): Delay | undefined {
+function delayWithoutLog(judged: Judged, dueAt: Date): Delay | undefined {
+  const { row } = judged;
   if (row.kind === 'adopted') return { cause: 'past_this_system' };
   if (row.kind !== 'incoming') return undefined;
   if (row.knownAt >= dueAt) return { cause: 'told_late' };
-  return answers?.by === undefined ? { cause: 'not_answered' } : undefined;
+  return lastAnswer(judged) === undefined ? { cause: 'not_answered' } : undefined;
 }
+
+/** The document of ours that ended the answer, or has gone on with it last, as the deadline counts. */
+const lastAnswer = ({ standing, answers }: Judged): string | undefined =>
+  standing.due?.deadline.metWhen === 'sent' ? answers?.sentBy : answers?.by;
 
 /** In time it was answered in part, or not at all. */
 function ofAnswer({ cause, since }: Delay): Delay {
@@ -159,10 +164,12 @@ function ofAnswer({ cause, since }: Delay): Delay {
   return { cause: cause === 'ended_badly' ? 'not_answered' : cause, ...present({ since }) };
 }
 
-function shown({ row, standing, answers }: Judged, { calendar }: JudgeSources, delay: Delay | undefined): Duty {
+function shown(judged: Judged, { calendar }: JudgeSources, delay: Delay | undefined): Duty {
+  const { row, standing, answers } = judged;
   const { due, state, why, doneAt, daysLate } = standing;
   const moments = { startedAt: due?.startedAt, doneAt, causeSince: delay?.since };
-  const { items, answered: itemsAnswered, by: answeredBy } = answers ?? {};
+  const { items, answered: itemsAnswered } = answers ?? {};
+  const answeredBy = lastAnswer(judged);
   return {
     ...shownFacts(row),
     state,

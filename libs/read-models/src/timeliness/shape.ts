@@ -48,7 +48,7 @@ export const dutyRow = z.strictObject({
   days_late: whole.optional().describe("On how many days of the calendar's zone it was late, until now where not met."),
   items: whole.optional().describe('For the receiver: items of it that were compared, at most 1,000.'),
   items_answered: whole.optional().describe('Those that an accepted document of ours names.'),
-  answered_by: z.string().optional().describe('The request_id of the last document of ours that answers it.'),
+  answered_by: z.string().optional().describe('The request_id of our last document that answers it, by `met_when`.'),
   replaced_by: z.string().optional().describe('The request_id of the document that was sent in its place.'),
   cause: z.enum(DELAY_CAUSES).optional().describe('What it waited for at the due moment.'),
   cause_since: instant.optional(),

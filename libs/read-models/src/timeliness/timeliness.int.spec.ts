@@ -203,6 +203,7 @@ function inAnotherOrder(): void {
   log.conclude(first, { ...answer(80), acceptedAt: '2026-03-01T23:30:00Z' });
   const sent = log.events.find(({ stream, type }) => stream === documentStream(second) && type === 'DocumentSent');
   named['sent last'] = sent?.recordedAt.toISOString() ?? '';
+  [named['taken last'], named['accepted last']] = [second, first];
 }
 
 /** What came before, went back and comes again; when the registry accepted that is not known. */
@@ -322,7 +323,14 @@ describe('the report on deadlines', () => {
       ...{ ...WORKED, name: 'By the send', edition: '1', deadlines: [row], withoutDeadline: [] },
     });
     expect(await rowOf('sent in another order', { calendar })).toMatchObject({
-      ...{ state: 'on_time', itemsAnswered: 2, doneAt: named['sent last'] },
+      ...{ state: 'on_time', itemsAnswered: 2, doneAt: named['sent last'], answeredBy: named['taken last'] },
+    });
+    const byAcceptance = readCalendar({
+      ...{ ...WORKED, name: 'By the acceptance', edition: '1', withoutDeadline: [] },
+      deadlines: [{ ...row, metWhen: 'accepted' }],
+    });
+    expect(await rowOf('sent in another order', { calendar: byAcceptance })).toMatchObject({
+      ...{ doneAt: '2026-03-01T23:30:00.000Z', answeredBy: named['accepted last'] },
     });
   });
 

@@ -46,4 +46,14 @@ describe('the release of a series that was suspended before, and ended then', ()
     const corrected = { ...D1, decidedAt: E0.decidedAt ?? '', haltedAt: '2024-05-01T00:00:00.000Z' };
     expect(change([D0, E0, corrected, OTHER]).released).toEqual([['d1', 'e0']]);
   });
+
+  it('does not follow while the decision is told, and nobody understands what it says of the series now', () => {
+    const unclear = told('d1', 'unknown', '2026-02-01');
+    const believed = [D0, E0, unclear, OTHER];
+    expect(change(believed, { believed, newest: believed })).toEqual({ released: [], inForce: ['d1', 'x'] });
+    // An end is understood, and another decision, or one about another series, says nothing of this one.
+    expect(change([...believed, E1], { believed, newest: believed }).released).toEqual([['d1', 'e1']]);
+    const others = [D0, E0, told('d2', 'unknown', '2026-02-01'), { ...unclear, series: 'Y' }, OTHER];
+    expect(change(others, { believed: others, newest: others }).released).toEqual([['d1', undefined]]);
+  });
 });

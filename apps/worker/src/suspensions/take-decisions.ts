@@ -120,7 +120,7 @@ async function heldBefore({ evidence }: TakeContext, state: SuspendedListState) 
  * What follows from these decisions at a moment. What nothing ends that is told, and the believed list or the newest
  * one still told, is released only when the next list does not tell it either: entries that change places while the
  * pages are read may be passed over once. An end of before the decision, or one that is announced, ends nothing of it.
- * Pure.
+ * While a decision is told, and nobody understands what it says of the series now, it suspends it as before. Pure.
  */
 export function changeByDecisions(
   decisions: CirculationDecision[],
@@ -146,7 +146,7 @@ export function changeByDecisions(
   }));
   const missed = new Set(decisionsWithout([...believed, ...newest], decisions).map(decisionKeyOf));
   const isMissed = ({ series, end }: (typeof left)[number]): boolean =>
-    end === undefined && missed.has(decisionKeyOf(series));
+    end === undefined && (missed.has(decisionKeyOf(series)) || told.has(decisionKeyOf({ ...series, says: 'unknown' })));
   const released = left.filter((one) => !isMissed(one));
   const counts = heldBesides(
     holding,

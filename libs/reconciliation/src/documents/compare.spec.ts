@@ -67,6 +67,13 @@ describe('a final status of the list', () => {
     ).toMatchObject({ findings: [], counts: { staleStatus: 1 } });
   });
 
+  it('contradicts also where we ended the document without its id, as not taken by the registry', async () => {
+    const ended = own('a', { outcome: 'failed', documentId: null });
+    const { findings } = await compare([ended, own('b', { outcome: 'failed', documentId: null })], [listed('a')]);
+    expect(findings).toMatchObject([{ kind: 'status_differs', requestId: 'a', detail: { status: 'processed' } }]);
+    expect((await compare([ended], [listed('a', { status: 'failed' })])).findings).toEqual([]);
+  });
+
   it('is awaited: one that is not final says nothing', async () => {
     expect((await compare([own('a')], [listed('a', { status: 'processing' })])).findings).toEqual([]);
   });

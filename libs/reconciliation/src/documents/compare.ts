@@ -135,10 +135,16 @@ class Walk {
 
   private ofOne(own: OwnDocument, listed: ListedDocument[]): Finding[] {
     if (own.outcome === null || own.concludedAt === null) return this.overdue(own);
-    if (own.documentId === null) return [];
-    const shown = listed.find((one) => one.documentId === own.documentId) ?? this.nameless.get(own.documentId);
+    const shown = this.shownOf(own, listed);
     const concluded = { ...own, outcome: own.outcome, concludedAt: own.concludedAt };
-    return shown === undefined ? this.missing(concluded) : this.statusOf(concluded, shown);
+    if (shown !== undefined) return this.statusOf(concluded, shown);
+    return own.documentId === null ? [] : this.missing(concluded);
+  }
+
+  /** One that we ended as not taken has no id with us: whatever the list shows under its request_id is it. */
+  private shownOf({ documentId }: OwnDocument, listed: ListedDocument[]): ListedDocument | undefined {
+    if (documentId === null) return listed[0];
+    return listed.find((one) => one.documentId === documentId) ?? this.nameless.get(documentId);
   }
 
   private overdue(own: OwnDocument): Finding[] {

@@ -153,6 +153,29 @@ describe('the decisions of the registry', () => {
     expect(await watch.ask('D1', beforeAnything)).not.toHaveProperty('decided');
   });
 
+  it('and letters are told of in an answer about a series that only looks the same, for as long as they hold', async () => {
+    const [latin, cyrillic] = ['C8', '\u04218'];
+    const letter = { from: 'the inspectorate', number: '8', date: '2026-03-01', letterSha256: 'a'.repeat(64) };
+    const suspensionId = letterSuspensionId(letter);
+    const { one } = watch.process().suspensions;
+    const about = { suspensionId, product: 'P', series: 'A8' };
+    await one.execute(suspensionId, { type: 'Enter', action: 'suspend', ...about, ...letter }, BY_ANNA);
+    await one.execute(suspensionId, { type: 'Match', suspensionId, matches: [{ gtin: GTIN, series: 'A8' }] }, BY_ANNA);
+    const decisions = [...watch.registry.decisions];
+    expect(await readDecisions([...decisions, decision('c8', 0, latin)])).toBe('done');
+    const whileHeld = new Date();
+    const alikes = async (series: string, at: Date) => (await watch.ask(series, at)).lookAlikes;
+    expect(await watch.ask(cyrillic, whileHeld)).toMatchObject({ suspended: false, lookAlikes: [latin] });
+    expect(await alikes('\u04108', whileHeld)).toEqual(['A8']);
+    expect([await alikes(latin, whileHeld), await alikes('A8', whileHeld)]).toEqual([[], []]);
+    const released = { ...letter, number: '9', letterSha256: 'b'.repeat(64) };
+    await one.execute(suspensionId, { type: 'Change', suspensionId, action: 'release', ...released }, BY_ANNA);
+    for (const _ of [1, 2]) expect(await readDecisions(decisions)).toBe('done');
+    const now = new Date();
+    expect([await alikes(cyrillic, now), await alikes('\u04108', now)]).toEqual([[], []]);
+    expect([await alikes(cyrillic, whileHeld), await alikes('\u04108', whileHeld)]).toEqual([[latin], ['A8']]);
+  });
+
   it('count their packs series by series, and those that nobody understands, which suspend nothing', async () => {
     const [s8, both, other] = [decision('s8', 0, 'D8'), decision('s9', 0, 'D9'), decision('s9', 0, 'D10')];
     const { haltType: _, ...odd } = decision('u1', 0, 'D11');

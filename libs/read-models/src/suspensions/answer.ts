@@ -63,13 +63,27 @@ export async function unnamedOfList(evidence: Evidence, sha256: Sha256): Promise
 /** Whether the newest list of decisions of then suspends a series; empty: none was held. */
 async function decidedAt({ pool, evidence }: AnswerOptions, one: ProductSeries, at: Date) {
   const held = await listHeldAt(pool, 'decisions', at);
-  if (held === undefined) return {};
+  if (held === undefined) return { holding: [], told: {} };
   const holding = holdingDecisions(await toldDecisions(evidence, held.listSha256), held.fetchedAt);
   return {
-    decided: holding.some(({ gtin, series }) => gtin === one.gtin && series === one.series),
-    decisions: { ...listVersionOf(held), ageSeconds: ageOf(held, at) },
+    holding,
+    told: {
+      decided: holding.some((other) => isSame(other, one)),
+      decisions: { ...listVersionOf(held), ageSeconds: ageOf(held, at) },
+    },
   };
 }
+
+const isSame = (other: ProductSeries, { gtin, series }: ProductSeries): boolean =>
+  other.gtin === gtin && other.series === series;
+
+/** Of another series of the product that only looks the same. */
+const isAlike = (other: ProductSeries, { gtin, series }: ProductSeries): boolean =>
+  other.gtin === gtin && looksAlike(other.series, series);
+
+/** Each once, in one order. */
+const alikeOf = (held: readonly ProductSeries[], one: ProductSeries): string[] =>
+  [...new Set(held.filter((other) => isAlike(other, one)).map(({ series }) => series))].sort();
 
 /**
  * Whether a series was suspended at a moment, by what we held then: the newest lists, read from their own bytes, and
@@ -86,18 +100,19 @@ export async function answerSuspension(
   const at = requestId === undefined ? (given ?? now) : await sentAt(options.store, requestId);
   const held = await listHeldAt(options.pool, 'list', at);
   const named = held === undefined ? [] : await suspendedSeries(options.evidence, held.listSha256);
-  const listed = named.some((one) => one.gtin === gtin && one.series === series);
-  const decided = await decidedAt(options, { gtin, series }, at);
-  const inForce = await inForceAt(options, { gtin, series }, at);
+  const one = { gtin, series };
+  const listed = named.some((other) => isSame(other, one));
+  const { holding, told } = await decidedAt(options, one, at);
+  const { ids: inForce, matches } = await inForceAt(options, one, at);
   return {
-    ...{ gtin, series, at: at.toISOString(), ...present({ requestId }) },
-    suspended: listed || decided.decided === true || inForce.length > 0,
+    ...{ ...one, at: at.toISOString(), ...present({ requestId }) },
+    suspended: listed || told.decided === true || inForce.length > 0,
     ...(held === undefined ? {} : { listed, list: { ...listVersionOf(held), ageSeconds: ageOf(held, at) } }),
-    ...decided,
+    ...told,
     inForce,
-    lookAlikes: named.filter((one) => one.gtin === gtin && looksAlike(one.series, series)).map((one) => one.series),
+    lookAlikes: alikeOf([...named, ...holding, ...matches], one),
     knownAt,
-    suspendedNow: (await inForceAt(options, { gtin, series }, now)).length > 0,
+    suspendedNow: (await inForceAt(options, one, now)).ids.length > 0,
   };
 }
 
@@ -127,19 +142,26 @@ function sentBy(events: RecordedEvent[]): RecordedEvent | undefined {
   return newest?.type === 'SendAttempted' ? newest : undefined;
 }
 
-/** Suspensions of a series that counted with us at a moment, from their streams up to then. */
-async function inForceAt({ pool, store }: AnswerOptions, one: ProductSeries, at: Date): Promise<string[]> {
-  const { rows } = await pool.query<{ id: string }>(
-    'SELECT suspension_id AS id FROM suspension WHERE matched @> $1::jsonb ORDER BY opened_position',
-    [JSON.stringify([one])],
+/**
+ * Suspensions of a series that counted with us at a moment, from their streams up to then; and what they and those of
+ * series that only look the same were matched with.
+ */
+async function inForceAt({ pool, store }: AnswerOptions, one: ProductSeries, at: Date) {
+  const { rows } = await pool.query<{ id: string; matched: ProductSeries[] }>(
+    'SELECT suspension_id AS id, matched FROM suspension WHERE matched @> $1::jsonb ORDER BY opened_position',
+    [JSON.stringify([{ gtin: one.gtin }])],
   );
+  const concerned = rows.filter(({ matched }) => matched.some((other) => isSame(other, one) || isAlike(other, one)));
   const standing = await Promise.all(
-    rows.map(async ({ id }) => {
+    concerned.map(async ({ id }) => {
       const events = (await wholeStream(store, suspensionStream(id))).filter(({ recordedAt }) => recordedAt <= at);
       const state = events.map(typedEvent<SuspensionEvent>).reduce(evolveSuspension, NO_SUSPENSION);
-      if (state.phase === 'absent' || !isInForce(state)) return [];
-      return state.matches.some(({ gtin, series }) => gtin === one.gtin && series === one.series) ? [id] : [];
+      return state.phase === 'absent' || !isInForce(state) ? [] : [{ id, matches: state.matches }];
     }),
   );
-  return standing.flat();
+  const held = standing.flat();
+  return {
+    ids: held.filter(({ matches }) => matches.some((other) => isSame(other, one))).map(({ id }) => id),
+    matches: held.flatMap(({ matches }) => matches),
+  };
 }

@@ -173,7 +173,11 @@ export const suspensionAnswer = z.strictObject({
     .optional()
     .describe('That list of decisions.'),
   in_force: z.array(z.uuid()).describe('Suspensions that counted with us then, by lists, decisions or letters.'),
-  look_alikes: z.array(z.string()).describe('Series of the same product in that list that only look the same.'),
+  look_alikes: z
+    .array(z.string())
+    .describe(
+      'Series of the product that were suspended then, by lists, decisions or letters, and only look the same.',
+    ),
   known_at: position.describe('Up to here the log is in this answer.'),
   suspended_now: z.boolean(),
 });

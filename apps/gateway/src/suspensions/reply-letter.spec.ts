@@ -34,12 +34,20 @@ describe('the reply to a letter', () => {
     expect(page).not.toContain('a reply is owed again');
   });
 
+  it('claims nothing of what was sold, nor of packs whose series nobody has told', () => {
+    // Neither is among the packs that our record tells of the series.
+    expect(replyLetter(REPLIED)).not.toMatch(/none has, had/);
+    const unknown = { ...NONE_UNKNOWN, packs: 4, branches: [] };
+    const page = replyLetter({ ...REPLIED, series_unknown: [unknown] } as Reply);
+    expect(page).toContain('Nothing was found: 1 places were looked at. Of 4 packs no document has told the series');
+  });
+
   it('claims no more than was looked at where our record knows packs of it', () => {
     const branches = [{ branch: 'P1', standing: 'shipped' as const, place: 'C1', packs: 7, recent: true }];
     const page = replyLetter({ ...REPLIED, record: [{ ...REPLIED.record[0], branches }] } as Reply);
     expect(page).toContain('Nothing was found: 1 places were looked at.');
     expect(page).toContain('Our record knows 7 packs of it');
-    expect(page).not.toContain('none has, had or sent');
+    expect(page).not.toContain('and none has');
   });
 
   it.each([

@@ -59,14 +59,22 @@ const WORDS: Record<Reply['source'], { title: string; by: string; digest: string
   },
 };
 
-/** Who reads it takes it for the whole truth: what our record knows is no part of "nothing". */
-function sentenceOf({ nothing_found: isNothing, places, record }: Reply): string {
+/**
+ * Who reads it takes it for the whole truth: what our record knows, or may know, is no part of "nothing". Nor does
+ * anybody say here what was sold.
+ */
+function sentenceOf({ nothing_found: isNothing, places, record, series_unknown: unknown }: Reply): string {
   const looked = `${places.length} places were looked at`;
   if (!isNothing) return `${looked}.`;
   const known = record.flatMap(({ branches }) => branches).reduce((sum, { packs }) => sum + packs, 0);
-  return known === 0
-    ? `Nothing was found: ${looked}, and none has, had or sent packs of it.`
-    : `Nothing was found: ${looked}. Our record knows ${known} packs of it, and tells below where they are.`;
+  const untold = unknown.reduce((sum, { packs }) => sum + packs, 0);
+  if (known === 0 && untold === 0)
+    return `Nothing was found: ${looked}, and none has packs of it, shipped any or got any back.`;
+  return [
+    `Nothing was found: ${looked}.`,
+    ...(known === 0 ? [] : [`Our record knows ${known} packs of it, and tells below where they are.`]),
+    ...(untold === 0 ? [] : [`Of ${untold} packs no document has told the series, and some may be of it.`]),
+  ].join(' ');
 }
 
 type Held = Reply['record'][number];

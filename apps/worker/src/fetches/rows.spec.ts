@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { NoRecord, RawAnswer } from '#registry-client';
 import { hierarchyOf } from '../../test/listed-packs.js';
-import { pageOfContainer, pageOfFilter, pageOfList } from './rows.js';
+import { pageOfContainer, pageOfDecisions, pageOfFilter, pageOfList } from './rows.js';
 
 const RAW = { body: Buffer.from('{}'), receivedAt: new Date('2026-11-23T06:00:00Z') } as RawAnswer;
 const failed = (reason: NoRecord['reason']): NoRecord => ({ sgtin: reason, reason });
@@ -41,6 +41,17 @@ describe('a record', () => {
   ])('that expires on %s expires on the day %s', (expiresOn, expiry) => {
     const record = { sgtin: 's', status: 'word', expiresOn, fields: {} };
     expect(pageOfFilter([record], RAW).rows[0]?.expiry).toBe(expiry);
+  });
+
+  it.each([
+    [' A 1\t', 'A 1'],
+    ['A1\u00a0', 'A1\u00a0'],
+    [' \n', undefined],
+  ])('of the series %j is of %j: no series on a pack begins or ends with a blank', (written, series) => {
+    const record = { sgtin: 's', status: 'word', series: written, fields: {} };
+    expect(pageOfFilter([record], RAW).rows[0]?.series).toBe(series);
+    const decision = { haltId: 'h', haltType: 0, gtin: '04601234567893', series: written, fields: {} };
+    expect(pageOfDecisions([decision], RAW).rows[0]?.series).toBe(series ?? '');
   });
 
   it('becomes a row with the moment of its answer; what is not a day is left out', () => {

@@ -12,12 +12,15 @@ import type {
 import { contentIn } from '../container/content-in.js';
 import { registryDay } from '../registry-day.js';
 
+/** As schemas have it (series_number_type): without blanks around it, which would make another series of it. */
+const seriesOf = (written = ''): string | undefined => written.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '') || undefined;
+
 function rowOf(record: SgtinRecord, answer: 'found' | 'archived', moment: string): FetchedRow {
   const { sgtin, status, place, sscc, series, expiresOn, funding, inn, movedAt, statusAt } = record;
   return {
     item: sgtin,
     answer,
-    ...defined({ status, place, container: sscc, series, expiry: registryDay(expiresOn) }),
+    ...defined({ status, place, container: sscc, series: seriesOf(series), expiry: registryDay(expiresOn) }),
     ...defined({ moved_at: movedAt ?? statusAt, funding, owner: inn }),
     moment,
   };
@@ -138,7 +141,8 @@ export function pageOfDecisions(
   { body, receivedAt }: Pick<RawAnswer, 'body' | 'receivedAt'>,
 ): FetchedPage<FetchedDecision> {
   const rows = records.map((one): FetchedDecision => {
-    const { haltId, haltType = -1, gtin = '', series = '', sgtinCount, decidedAt, haltedAt, enteredAt } = one;
+    const { haltId, haltType = -1, gtin = '', sgtinCount, decidedAt, haltedAt, enteredAt } = one;
+    const series = seriesOf(one.series) ?? '';
     return {
       ...{ decisionId: haltId, says: SAYS[haltType as keyof typeof SAYS] ?? 'unknown', gtin, series },
       ...defined({ number: one.decisionNumber, date: one.decidedOn, decidedAt, haltedAt, enteredAt }),

@@ -246,12 +246,25 @@ describe('cases of a comparison of documents', () => {
     expect(await cases()).toMatchObject({ ...ALL, 'rejected_document r-4': 'resolved' });
   });
 
+  it('are opened for a document that waited longer than the window is, and ended badly in it', async () => {
+    await endedAs('r-9', 'rejected');
+    const old =
+      "UPDATE document_outcome SET registered_at = now() - interval '50 days', concluded_at = now() - $1::interval";
+    await db.pool.query(`${old} WHERE request_id = 'r-9'`, ['41 days']);
+    await open(await made());
+    expect(await cases()).not.toHaveProperty('rejected_document r-9');
+    await db.pool.query(`${old} WHERE request_id = 'r-9'`, ['1 hour']);
+    expect(await open(await made())).toMatchObject({ opened: 1 });
+    expect(await cases()).toMatchObject({ 'rejected_document r-9': 'open' });
+  });
+
   it('that packs are over for are resolved behind the window, and not while a resend is not accepted', async () => {
     for (const document of ['r-11', 'r-12']) await endedAs(document, 'rejected');
     expect(await open(await made())).toMatchObject({ opened: 2 });
     for (const document of ['r-11', 'r-12']) await packsAreOver(document);
     await db.pool.query(
       `UPDATE document_outcome SET registered_at = now() - interval '50 days',
+        concluded_at = now() - interval '49 days',
         resent_as = CASE request_id WHEN 'r-12' THEN 'r-13' END WHERE request_id IN ('r-11', 'r-12')`,
     );
     await endedAs('r-13', null);
@@ -275,8 +288,8 @@ describe('cases of a comparison of documents', () => {
     const code = 'rejected_document';
     for (const document of ['r-14', 'r-16', 'r-18', 'r-19']) await packsAreOver(document);
     await db.pool.query(
-      `UPDATE document_outcome SET registered_at = now() - interval '50 days' WHERE request_id IN
-        ('r-14', 'r-15', 'r-16', 'r-18', 'r-19')`,
+      `UPDATE document_outcome SET registered_at = now() - interval '50 days', concluded_at = now() - interval '49 days'
+        WHERE request_id IN ('r-14', 'r-15', 'r-16', 'r-18', 'r-19')`,
     );
     // Of the first, the resend has not ended; of the second, it lies in the window; of the third, it is behind it.
     await endedAs('r-15', null);

@@ -158,7 +158,7 @@ async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): P
     const one = known.get(document ?? '');
     if (one === undefined) return false;
     // What was sent in its place speaks for itself: while it can still be found, the packs prove nothing.
-    const isFollowed = one.replaced && (!one.last_ended || isInWindow(one.last_registered_at, started));
+    const isFollowed = one.replaced && (!one.last_ended || isInWindow(one.last_ended_at, started));
     const mended = one.mended || (sightingsOf(state).packs?.missed === true && !isFollowed);
     return isCovered(code, { ...one, mended }, started);
   });
@@ -174,7 +174,7 @@ const MENDED = `WITH RECURSIVE sent AS (
   last AS (SELECT DISTINCT ON (first) first, request_id, n FROM sent ORDER BY first, n DESC)
   SELECT o.request_id, o.account, o.registered_at,
     CASE WHEN o.outcome IS NOT NULL THEN o.concluded_at END AS concluded_at,
-    l.n > 0 AS replaced, d.registered_at AS last_registered_at,
+    l.n > 0 AS replaced, d.concluded_at AS last_ended_at,
     d.outcome IS NOT NULL AS last_ended,
     CASE WHEN l.n = 0 THEN coalesce(o.outcome NOT IN ('rejected', 'failed'), true)
       ELSE coalesce(d.outcome IN ('accepted', 'partial'), false) END AS mended
@@ -189,8 +189,8 @@ interface OwnDocument {
   concluded_at: Date | null;
   /** Another was sent in its place. */
   replaced: boolean;
-  /** The last of these; null: not known yet. */
-  last_registered_at: Date | null;
+  /** When the last of these did; null: it has not, or is not known yet. */
+  last_ended_at: Date | null;
   last_ended: boolean;
   /** It did not end badly after all, or what was sent in its place was accepted, or its items are as they should be. */
   mended: boolean;

@@ -12,8 +12,8 @@ interface Troubled {
 }
 
 /**
- * Documents that ended rejected or failed within the window of a run, by its moment, and were not sent again. Those of
- * a group that halted before they were processed say so. In pages, by request_id.
+ * Documents that ended rejected or failed within the window of a run, by its moment, however long they had waited, and
+ * were not sent again. Those of a group that halted before they were processed say so. In pages, by request_id.
  */
 export async function* troubledDocuments(
   db: Queryable,
@@ -27,7 +27,7 @@ export async function* troubledDocuments(
           ELSE outcome || '_document' END AS code, concluded_at AS since
        FROM document_outcome WHERE request_id > $1 AND outcome IN ('rejected', 'failed') AND superseded_by IS NULL
          AND resent_as IS NULL
-         AND registered_at >= $2 AND concluded_at <= $3 ORDER BY request_id LIMIT $4`,
+         AND concluded_at >= $2 AND concluded_at <= $3 ORDER BY request_id LIMIT $4`,
       [after, since, new Date(asOf), limit],
     );
     if (rows.length > 0) yield rows;

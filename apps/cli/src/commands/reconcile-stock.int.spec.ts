@@ -121,6 +121,18 @@ describe('pedigree reconcile stock', () => {
     expect((JSON.parse(compared.stdout) as ComparisonResult).digest).toBe(before.digest);
   });
 
+  it('says of a run by other rules by which settings it compared: without them others would be found', async () => {
+    const out = inFolder('run-settings');
+    cpSync(inFolder('run-1'), out, { recursive: true });
+    const record = JSON.parse(readFileSync(join(out, 'run.json'), 'utf8')) as RunRecord;
+    const older = { ...record, rules: sha256Hex('others'), settings: { ...record.settings, hungDays: 5 } };
+    writeFileSync(join(out, 'run.json'), JSON.stringify({ ...older, inputs: inputsDigest(older) }));
+    const { stderr } = await pedigree('reconcile', 'stock', '--replay', out);
+    const [, told = ''] =
+      / --settings SETTINGS --out FOLDER, where the file SETTINGS holds (\{.*\})/.exec(stderr) ?? [];
+    expect(JSON.parse(told)).toEqual(older.settings);
+  });
+
   it('says what it did not look for where the registry was asked by name alone', async () => {
     const named = inFolder('named');
     cpSync(legs.registry, named, { recursive: true });

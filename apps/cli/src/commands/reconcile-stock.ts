@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defined, invalidParameter } from '#kernel';
+import { canonicalJson, defined, invalidParameter } from '#kernel';
 import {
   compareIn,
   comparisonSettings,
@@ -77,11 +77,15 @@ interface Replay extends Pick<StockRunFlags, 'record' | 'registry' | 'disposals'
 /** Neither the same digest nor another one: this version cannot tell. */
 const OTHER_RULES = 2;
 
-/** The command that compares the sides of a run by the rules of now. */
-function comparingAgain({ legs: { stock, ...others }, moment }: RunRecord): string {
+/** The command that compares the sides of a run by the rules of now, with the settings of then. */
+function comparingAgain({ legs: { stock, ...others }, moment, settings }: RunRecord): string {
   const options = Object.entries(others).map(([leg, { folder }]) => `--${leg} '${folder}'`);
   const shelf = stock === undefined ? [] : [`'${stock.folder}'`];
-  return ['pedigree reconcile stock', ...shelf, ...options, `--moment ${moment} --out FOLDER`].join(' ');
+  const command = ['pedigree reconcile stock', ...shelf, ...options, `--moment ${moment}`].join(' ');
+  const then = canonicalJson(settings);
+  return then === canonicalJson(comparisonSettings({}))
+    ? `${command} --out FOLDER`
+    : `${command} --settings SETTINGS --out FOLDER, where the file SETTINGS holds ${then}`;
 }
 
 /** The same inputs again, by default from where they lay, in a folder that is removed afterwards. */

@@ -24,7 +24,7 @@ import { Unnamed, UnusableList, type ListTaken, type TakeContext } from './list-
 const MOST_DECISIONS = 200_000;
 
 function packsAbout(decisions: CirculationDecision[], packs: ReadonlyMap<string, number>): number {
-  const all = decisions.reduce((sum, one) => sum + (packs.get(decisionKeyOf(one)) ?? 0), 0);
+  const all = [...new Set(decisions.map(decisionKeyOf))].reduce((sum, key) => sum + (packs.get(key) ?? 0), 0);
   return Math.min(MOST_INTEGER, all);
 }
 

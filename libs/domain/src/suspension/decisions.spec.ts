@@ -59,6 +59,13 @@ describe('the decisions that hold a series', () => {
     expect(holding({ ...first, series: '' }, { ...first, gtin: '' }, told('u', 'unknown'))).toEqual([]);
   });
 
+  it('stay where one is told twice, before and behind its end, whichever of the two comes first', () => {
+    const again = { ...first, haltedAt: day(5) };
+    expect(holding(first, end, again)).toEqual(['s1']);
+    expect(decisionsInOrder([again, end, first])).toEqual(decisionsInOrder([first, end, again, first]));
+    expect(decisionsInOrder([again, end, first])).toHaveLength(3);
+  });
+
   it('are in one order', () => {
     expect(decisionsInOrder([first, end])).toEqual(decisionsInOrder([end, first, end]));
   });

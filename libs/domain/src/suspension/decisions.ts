@@ -1,3 +1,4 @@
+import { canonicalJson } from '#kernel';
 import type { DecisionNamed, ProductSeries } from './events.js';
 import { seriesKey, seriesWithout } from './list.js';
 
@@ -17,10 +18,13 @@ export interface CirculationDecision extends DecisionNamed, ProductSeries {
 export const decisionKeyOf = ({ decisionId, says, gtin, series }: CirculationDecision): string =>
   JSON.stringify([gtin, series, decisionId, says]);
 
-/** Each once, in one order: the same decisions give the same digest, in whatever order they were told. */
+/**
+ * Each once, in one order: the same decisions give the same digest, in whatever order they were told. One that is told
+ * twice, with other moments, stands twice: nobody knows which of them is right.
+ */
 export function decisionsInOrder(decisions: Iterable<CirculationDecision>): CirculationDecision[] {
-  const byKey = new Map([...decisions].map((one) => [decisionKeyOf(one), one]));
-  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  const told = new Map([...decisions].map((one) => [`${decisionKeyOf(one)} ${canonicalJson({ ...one })}`, one]));
+  return [...told].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
 /** Decisions of the first list that are not in the second. */

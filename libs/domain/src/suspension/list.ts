@@ -160,8 +160,8 @@ export function seriesInOrder(series: Iterable<ProductSeries>): ProductSeries[] 
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
-/** Cyrillic capitals and small letters that look like Latin ones, to these. */
-const LOOK_ALIKES = new Map([...'АВСЕНКМОРТХУасеорху'].map((letter, n) => [letter, 'ABCEHKMOPTXYaceopxy'.charAt(n)]));
+/** Cyrillic capitals and small letters that look like Latin ones, and the one that looks like a digit, to these. */
+const LOOK_ALIKES = new Map([...'АВСЕНКМОРТХУасеорхуЗ'].map((letter, n) => [letter, 'ABCEHKMOPTXYaceopxy3'.charAt(n)]));
 
 /** Whether two series differ only by letters that look the same. A person is told; nothing follows by itself. */
 export const looksAlike = (a: string, b: string): boolean => a !== b && asLatin(a) === asLatin(b);

@@ -146,6 +146,8 @@ describe('a letter', () => {
     const [latin, cyrillic] = ['A1', 'А1'].map((series) => listedSuspensionId({ gtin: GTIN, series }));
     expect(latin).not.toBe(cyrillic);
     expect([looksAlike('A1', 'А1'), looksAlike('A1', 'A1'), looksAlike('A1', 'Б1')]).toEqual([true, false, false]);
+    // As a comparison of packs has it (`look_alike_letters`).
+    expect([looksAlike('13', '1\u0417'), looksAlike('13', '1\u0437')]).toEqual([true, false]);
     expect(
       seriesInOrder([
         { gtin: GTIN, series: 'А1' },

@@ -8,6 +8,7 @@ import type { SnapshotKind } from '../src/snapshots/kinds.js';
 import { INNOCENT } from './innocent-stories.js';
 import { LATE_STORIES } from './late-stories.js';
 import { PLANTED } from './planted-stories.js';
+import { SENT_BACK, SENT_BACK_AND_HERE } from './sent-back-stories.js';
 import {
   BOX,
   BOX_ON_REFUSED,
@@ -111,10 +112,13 @@ export function plantedWorld({ seed, packs, each, bucket }: WorldSize): PlantedW
     },
   };
   addContainers(made);
-  const planted = [...PLANTED, ...LATE_STORIES].flatMap((story) => Array<Story>(each).fill(story));
+  const planted = [...PLANTED, ...LATE_STORIES, ...SENT_BACK_AND_HERE].flatMap((story) =>
+    Array<Story>(each).fill(story),
+  );
+  const innocent = [...INNOCENT, ...SENT_BACK];
   const numbers = Array.from({ length: GTINS }, (_, n) => n);
   for (let [n, tried] = [0, 0]; n < packs; tried += 1) {
-    const story = planted[n] ?? INNOCENT[n - planted.length] ?? choose(INNOCENT);
+    const story = planted[n] ?? innocent[n - planted.length] ?? choose(innocent);
     const gtin = choose(numbers);
     const serial = `${seed.toString(36).toUpperCase()}${tried.toString(36).toUpperCase()}`.padStart(13, '0');
     const item = `${story.wrongDigit === true ? wrongGtinOf(gtin) : gtinOf(gtin)}${serial}`;

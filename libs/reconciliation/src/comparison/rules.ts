@@ -1,4 +1,4 @@
-import { EXPECTED, TELLING_PARTS } from './statuses.js';
+import { EXPECTED, RETURNING_SUSPENDED, TELLING_PARTS } from './statuses.js';
 
 export const LEGS = ['stock', 'record', 'registry', 'disposals', 'documents'] as const;
 export type Leg = (typeof LEGS)[number];
@@ -42,6 +42,9 @@ export const BY_OURS = `coalesce(${IN_FLIGHT} OR ${REFUSED} OR ${HALTED}, false)
 const OPEN = "state IN ('sellable', 'reserved')";
 /** Our record has it on its way to another place, and the lorry has not come yet. */
 const LEAVING = "coalesce(here AND r_standing = 'transit' AND r_place <> place, false)";
+/** Suspended where it stands, also where it is sent back and has not gone. */
+const suspendedBy = (side: 'g' | 'r'): string =>
+  `(${side}_standing = 'suspended' OR (${side}_status = '${RETURNING_SUSPENDED}' AND state <> 'in_transit'))`;
 const EXPIRED = "coalesce(s_expiry, g_expiry) < $day AND g_standing IS DISTINCT FROM 'expired'";
 /** Containers count while a pack is in circulation, and where the registry's side tells of any at all. */
 const CONTAINED = `$containers AND tells_containers AND (here OR ours) AND ${FOUND}
@@ -175,20 +178,12 @@ export const RULES: readonly Rule[] = [
     `(state = 'in_transit' OR (NOT here AND r_standing = 'transit' AND ours)) AND ${FOUND}
       AND g_standing = 'suspended'`,
   ),
-  rule(
-    'status',
-    ['suspended_in_stock', 'critical', 'stock registry'],
-    `${OPEN} AND ${FOUND} AND g_standing = 'suspended'`,
-  ),
-  rule(
-    'status',
-    ['suspended_in_stock', 'information', 'stock registry'],
-    `here AND ${FOUND} AND g_standing = 'suspended'`,
-  ),
+  rule('status', ['suspended_in_stock', 'critical', 'stock registry'], `${OPEN} AND ${FOUND} AND ${suspendedBy('g')}`),
+  rule('status', ['suspended_in_stock', 'information', 'stock registry'], `here AND ${FOUND} AND ${suspendedBy('g')}`),
   rule(
     'status',
     ['suspended_in_stock', 'critical', 'stock record'],
-    `${OPEN} AND NOT in_registry AND r_standing = 'suspended'`,
+    `${OPEN} AND NOT in_registry AND ${suspendedBy('r')}`,
   ),
   rule('status', ['status_mismatch', 'critical', 'stock registry'], `here AND ${FOUND} AND g_standing = 'gone'`),
   rule(

@@ -21,9 +21,9 @@ export type Standing =
 const OF: Record<Standing, string> = {
   shelf: `in_circulation in_partial_sale in_partial_discount_prescription_sale in_partial_medical_use
     in_partial_dispensing_by_document in_partial_ooc ooc_part_sale ooc_part_prescription_sale ooc_part_medical_use
-    ooc_part_dispensing_by_doc moved_for_disposal confirm_return_paused`,
+    ooc_part_dispensing_by_doc moved_for_disposal`,
   transit: `in_realization waiting_confirmation change_owner change_owner_state_gov waiting_change_property
-    transferred_to_agent transfered_to_owner shipped arrived awaiting_return_confirmation`,
+    transferred_to_agent transfered_to_owner shipped arrived awaiting_return_confirmation confirm_return_paused`,
   suspended: 'paused_circulation',
   sold: 'in_sale in_discount_prescription_sale in_medical_use dispensing_by_document',
   deviation: 'ofd_retail_error ofd_discount_prescription_error discount_prescription_error med_care_error',
@@ -34,6 +34,9 @@ const OF: Record<Standing, string> = {
     released_contract released_foreign released_foreign_not_paid transferred_to_customs transferred_to_importer declared
     declared_warehouse moved_to_warehouse transfer_to_production in_arbitration`,
 };
+
+/** On its way back, and suspended all the same (public-facts 5). */
+export const RETURNING_SUSPENDED = 'confirm_return_paused';
 
 /** How a status begins that tells that a part of the pack is gone. */
 export const TELLING_PARTS = ['in_partial_', 'ooc_part_'] as const;

@@ -1,0 +1,31 @@
+import { notHere, recent, shipped, type Story } from './story.js';
+
+const sentBack = { ...shipped, status: 'confirm_return_paused' };
+
+/** Planted stories of suspended packs that documents have sent back to the supplier. */
+export const SENT_BACK_AND_HERE: readonly Story[] = [
+  {
+    name: 'suspended, sent back by documents, and for sale here',
+    finds: ['suspended_in_stock', 'critical', 'series'],
+    ...{ record: sentBack, registry: { status: sentBack.status, moved_at: recent }, explained: ['in_transit'] },
+  },
+  {
+    name: 'suspended, sent back by documents, and in quarantine here',
+    finds: ['suspended_in_stock', 'information', 'series'],
+    ...{ stock: { state: 'quarantine' }, record: sentBack, explained: ['in_transit'] },
+    registry: { status: sentBack.status, moved_at: recent },
+  },
+  {
+    name: 'suspended, sent back by our record, for sale here, and not asked at the registry',
+    finds: ['suspended_in_stock', 'critical', 'series'],
+    ...{ record: sentBack, registry: null, explained: ['registry_not_asked'] },
+  },
+];
+
+export const SENT_BACK: readonly Story[] = [
+  {
+    name: 'suspended, and on its way back to the supplier',
+    ...{ ...notHere, record: sentBack, explained: ['in_transit'] },
+    registry: { status: sentBack.status, moved_at: recent },
+  },
+];

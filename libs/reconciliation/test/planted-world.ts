@@ -7,8 +7,8 @@ import { mappingOf } from '../src/snapshots/mapping.js';
 import type { SnapshotKind } from '../src/snapshots/kinds.js';
 import { INNOCENT } from './innocent-stories.js';
 import { LATE_STORIES } from './late-stories.js';
+import { LEAVING, LEAVING_AND_HERE } from './leaving-stories.js';
 import { PLANTED } from './planted-stories.js';
-import { SENT_BACK, SENT_BACK_AND_HERE } from './sent-back-stories.js';
 import {
   BOX,
   BOX_ON_REFUSED,
@@ -112,10 +112,8 @@ export function plantedWorld({ seed, packs, each, bucket }: WorldSize): PlantedW
     },
   };
   addContainers(made);
-  const planted = [...PLANTED, ...LATE_STORIES, ...SENT_BACK_AND_HERE].flatMap((story) =>
-    Array<Story>(each).fill(story),
-  );
-  const innocent = [...INNOCENT, ...SENT_BACK];
+  const planted = [...PLANTED, ...LATE_STORIES, ...LEAVING_AND_HERE].flatMap((story) => Array<Story>(each).fill(story));
+  const innocent = [...INNOCENT, ...LEAVING];
   const numbers = Array.from({ length: GTINS }, (_, n) => n);
   for (let [n, tried] = [0, 0]; n < packs; tried += 1) {
     const story = planted[n] ?? innocent[n - planted.length] ?? choose(innocent);

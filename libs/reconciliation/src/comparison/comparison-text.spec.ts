@@ -16,8 +16,8 @@ const TEXTS: Record<number, string> = {
   1: 'a7a53e9303d2851146ed80abc13e6e07963e8e9cd78b38a8ea1d75f797665e67',
   // What it says is the same: queries and reservations of numbers count in no side any more. Two values were added.
   2: '3223ceac8a264cdcc25a8e09ea8985245a333a2c655e1dc544442aa87302333e',
-  // What is sent back as suspended is on its way.
-  3: '093dfa15b7e27d281dfbc75dc9f52e22f30f846abb0f2fcd4280ed5c637aeb4f',
+  // What is sent back as suspended is on its way, and what was handed over to be destroyed has left.
+  3: '56a302e9bb834fc8a7edfbfb6ba113dc0a446e2307ea4c4b107f60e8c43620fc',
 };
 
 const side = (name: string) => ({

@@ -13,7 +13,7 @@ export type Standing =
   | 'deviation'
   /** Written off by the registry itself because it expired. */
   | 'expired'
-  /** Left circulation in another way. */
+  /** Left circulation in another way, or was handed over to be destroyed. */
   | 'gone'
   /** Not in circulation yet, or not told by the status. */
   | 'unknown';
@@ -21,7 +21,7 @@ export type Standing =
 const OF: Record<Standing, string> = {
   shelf: `in_circulation in_partial_sale in_partial_discount_prescription_sale in_partial_medical_use
     in_partial_dispensing_by_document in_partial_ooc ooc_part_sale ooc_part_prescription_sale ooc_part_medical_use
-    ooc_part_dispensing_by_doc moved_for_disposal`,
+    ooc_part_dispensing_by_doc`,
   transit: `in_realization waiting_confirmation change_owner change_owner_state_gov waiting_change_property
     transferred_to_agent transfered_to_owner shipped arrived awaiting_return_confirmation confirm_return_paused`,
   suspended: 'paused_circulation',
@@ -29,7 +29,7 @@ const OF: Record<Standing, string> = {
   deviation: 'ofd_retail_error ofd_discount_prescription_error discount_prescription_error med_care_error',
   expired: 'expired expired_not_paid',
   gone: `disposed out_of_circulation experiment_outbound relabeled reexported moved_to_eeu eliminated
-    moved_to_unregistered`,
+    moved_to_unregistered moved_for_disposal`,
   unknown: `emission emitted emitted_paid marked marked_not_paid lp_sampled transferred_for_release waiting_for_release
     released_contract released_foreign released_foreign_not_paid transferred_to_customs transferred_to_importer declared
     declared_warehouse moved_to_warehouse transfer_to_production in_arbitration`,

@@ -40,8 +40,12 @@ describe('the environment of a program', () => {
     expect(() => parseEnvironment(schema, { ...env, DATABASE_URL: 'mysql://' })).toThrow(`PORT: ${why}`);
   });
 
-  it.each(['80', ' 80 ', '80.0'])('takes a number that is written as "%s"', (port) => {
+  it.each(['80', ' 80 ', '80.0', '80.', '+80'])('takes a number that is written as "%s"', (port) => {
     expect(parseEnvironment(schema, { DATABASE_URL: 'postgres://db/x', KEY_FILE: 'key', PORT: port }).PORT).toBe(80);
+  });
+
+  it('takes a part of one without its nought', () => {
+    expect(parseEnvironment(z.object({ HOURS: z.coerce.number() }), { HOURS: '.5' })).toEqual({ HOURS: 0.5 });
   });
 
   it('takes a word that stands for a number', () => {

@@ -30,7 +30,7 @@ export function parseEnvironment<Schema extends z.ZodObject>(schema: Schema, env
   );
 }
 
-const WRITTEN_NUMBER = /^\s*-?\d+(\.\d+)?\s*$/;
+const WRITTEN_NUMBER = /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/;
 
 /**
  * Numbers that nobody has written: coercion takes an empty text for 0, which switches things off or makes them wait for

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { transformFileSync } from '@swc/core';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,11 +11,13 @@ import { temporaryFolder, type TemporaryFolder } from '../../../test/support/tem
 import { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded.js';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
+const NOBODY = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;
 
 let folder: TemporaryFolder;
 let options: EmbeddedPostgresOptions;
 let servers: EmbeddedPostgres[];
+let children: ChildProcess[];
 
 beforeEach(async () => {
   folder = await temporaryFolder();
@@ -23,8 +25,10 @@ beforeEach(async () => {
   await chmod(folder.path, 0o711);
   options = { dataDir: join(folder.path, 'data'), systemDir: join(folder.path, 'system'), durable: false };
   servers = [];
+  children = [];
 });
 afterEach(async () => {
+  for (const child of children) if (child.kill('SIGKILL')) await once(child, 'exit');
   for (const server of servers) await server.stop();
   await folder.remove();
 });
@@ -59,8 +63,11 @@ async function refusal(url: string): Promise<string | undefined> {
 }
 
 /** Another Node process that starts the server of `options`, prints its answer and stays until it is killed. */
-async function startInChild(): Promise<{ child: ChildProcess; answer: { url: string; reused: boolean } }> {
+async function startInChild(
+  user: { uid?: number; gid?: number } = {},
+): Promise<{ child: ChildProcess; answer: { url: string; reused: boolean } }> {
   const program = join(folder.path, 'program');
+  await rm(program, { recursive: true, force: true });
   await mkdir(join(program, 'embedded'), { recursive: true });
   for (const file of ['embedded.ts', ...(await readdir(join(HERE, 'embedded'))).map((name) => `embedded/${name}`)]) {
     const { code } = transformFileSync(join(HERE, file), {
@@ -76,8 +83,10 @@ async function startInChild(): Promise<{ child: ChildProcess; answer: { url: str
     console.log(JSON.stringify({ url, reused }));
     setInterval(() => {}, 1e6);`;
   await writeFile(join(program, 'main.js'), script);
-  const child = spawn(process.execPath, ['main.js'], { cwd: program, stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const child = spawn(process.execPath, ['main.js'], { ...user, cwd: program, stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('the process ended before its server began')));
+  const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer];
   return { child, answer: JSON.parse(line.toString()) as { url: string; reused: boolean } };
 }
 
@@ -126,6 +135,34 @@ describe('the embedded PostgreSQL', () => {
     const found = await start();
     await found.leave();
     expect(await refusal(found.url)).toBeUndefined();
+  });
+
+  it('stays then also where two came and left together', async () => {
+    const { child: another } = await startInChild();
+    another.kill('SIGKILL');
+    await once(another, 'exit');
+    const found = [await start(), await start()];
+    for (const one of found) await one.leave();
+    expect(await refusal((found[0] as EmbeddedPostgres).url)).toBeUndefined();
+  });
+
+  it('is not started where nobody could tell that it is used', async () => {
+    await mkdir(options.dataDir);
+    await writeFile(join(options.dataDir, 'uses'), '');
+    await expect(start()).rejects.toThrow();
+    await rm(join(options.dataDir, 'uses'));
+    expect((await start()).reused).toBe(false);
+  });
+
+  (isRoot ? it : it.skip)('of a user is left to him where root has used it meanwhile', async () => {
+    await mkdir(options.dataDir);
+    await chown(options.dataDir, NOBODY.uid, NOBODY.gid);
+    await startInChild(NOBODY);
+    // As an older version left it.
+    await rm(join(options.dataDir, 'uses'), { recursive: true });
+    await (await start()).leave();
+    const { answer } = await startInChild(NOBODY);
+    expect(answer.reused).toBe(true);
   });
 
   it('waits for the disk, listens on loopback behind a password, and speaks UTF-8', async () => {

@@ -96,9 +96,17 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     if (!cluster.ready) await createCluster(cluster, { binaries, dataDir, durable });
     const running = await runningServer(cluster);
     const settings = { ...SETTINGS, ...(durable ? DURABLE : NOT_DURABLE), ...options.settings };
-    const server =
-      running ?? (await startPostmaster(cluster, { binaries, logFile: join(dataDir, 'postgres.log'), settings }));
-    return handle(cluster, { binaries, server, reused: running !== undefined, locked, use: await beginUse(dataDir) });
+    const reused = running !== undefined;
+    // Before the server: one that nobody is known to use would be stopped by nobody.
+    const use = await beginUse(dataDir, !reused);
+    try {
+      const server =
+        running ?? (await startPostmaster(cluster, { binaries, logFile: join(dataDir, 'postgres.log'), settings }));
+      return handle(cluster, { binaries, server, reused, locked, use });
+    } catch (error) {
+      await use.end();
+      throw error;
+    }
   });
 }
 
@@ -120,8 +128,7 @@ interface Handled {
   use: Use;
 }
 
-async function handle(cluster: Cluster, { binaries, server, reused, locked, use }: Handled): Promise<EmbeddedPostgres> {
-  const stops = !reused || (await use.hasOthers());
+function handle(cluster: Cluster, { binaries, server, reused, locked, use }: Handled): EmbeddedPostgres {
   return {
     url: urlOf(cluster, server.port),
     reused,
@@ -131,8 +138,7 @@ async function handle(cluster: Cluster, { binaries, server, reused, locked, use 
     },
     leave: () =>
       locked(async () => {
-        await use.end();
-        if (stops && !(await use.hasOthers())) await stopPostmaster(cluster, binaries);
+        if (await use.end()) await stopPostmaster(cluster, binaries);
       }),
   };
 }

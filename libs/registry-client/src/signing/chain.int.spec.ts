@@ -95,4 +95,34 @@ describe('the chain of a signer', () => {
       expect([name, signer.certificate(signature)?.equals(der(name))]).toEqual([name, true]);
     }
   });
+
+  it('is of a signer whose certificate tells the identifier of its key in a form of its own', async () => {
+    for (const [nth, bytes] of ['00010203040506', '0481', '04140102', '13'].entries()) {
+      const [key, certificate] = [`odd-${nth}.key`, `odd-${nth}.crt`];
+      const identifier = ['-addext', `2.5.29.14=DER:${bytes}`];
+      openssl(
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-keyout',
+        key,
+        '-out',
+        certificate,
+        ...identifier,
+        ...['-subj', '/CN=odd'],
+      );
+      const signer = openCommandSigner('main', {
+        kind: 'command',
+        command: ['openssl', 'cms', '-sign', '-binary', '-outform', 'DER', '-signer', certificate, '-inkey', key],
+        folder,
+        environment: {},
+        timeLimitMs: 10_000,
+        concurrency: 1,
+      });
+      expect(subjects(signer.chain(await signer.sign(XML)))).toEqual(['CN=odd']);
+      await signer.close?.();
+    }
+  });
 });

@@ -193,9 +193,19 @@ function keyIdIn(certificate: Buffer): Buffer | undefined {
   for (const extension of inside(inside(explicit, 'the extensions')[0], 'the extensions')) {
     const parts = inside(extension, 'an extension');
     const value = parts.at(-1);
-    if (isOid(parts[0], KEY_ID) && value !== undefined) return contentOf(elementAt(contentOf(value)));
+    if (isOid(parts[0], KEY_ID) && value !== undefined) return octetsIn(contentOf(value));
   }
   return undefined;
+}
+
+/** The one OCTET STRING of which the bytes should be; some issuers write something else. */
+function octetsIn(bytes: Buffer): Buffer | undefined {
+  try {
+    const octets = elementAt(bytes);
+    return octets.tag === OCTET_STRING && octets.to === bytes.length ? contentOf(octets) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function keyOf(certificate: X509Certificate): KeyObject | undefined {

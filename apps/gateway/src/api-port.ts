@@ -100,9 +100,17 @@ const NO_HTTP: [number, PedigreeError] = [
   new PedigreeError('invalid_parameter', 'the request cannot be read as HTTP'),
 ];
 
-/** Answers a request of which there is nothing but a connection, unless an answer is under way on it. */
+/**
+ * Answers a request of which there is nothing but a connection, unless an answer is under way on it. One to a request
+ * that was read whole comes first, and last: its caller would take ours for it, and a stored command for a refused one.
+ */
 function answerUnparsed({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  if (code !== 'ECONNRESET' && answer?.req.complete === true) {
+    if (answer.shouldKeepAlive) answer.once('close', () => socket.destroySoon());
+    answer.shouldKeepAlive = false;
+    return;
+  }
   if (code === 'ECONNRESET' || !socket.writable || answer?.headersSent === true) return void socket.destroy();
   const [status, error] = UNPARSED[code] ?? NO_HTTP;
   const body = JSON.stringify({ ...problemOf(error), status });

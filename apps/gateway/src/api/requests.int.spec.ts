@@ -54,6 +54,18 @@ describe('a request that cannot be understood', () => {
     expect(taken.status).toBe(202);
   });
 
+  it('behind a command does not take the place of its answer', async () => {
+    const before = await harness.registered();
+    const command = JSON.stringify({ command_id: 'longer', xml: arrival() });
+    const { host, port } = new URL(harness.gateway.url);
+    const head = `POST /v1/commands HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\n`;
+    const whole = `${head}content-length: ${command.length}\r\n\r\n${command}and more`;
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(whole));
+    const said = await text(socket);
+    expect([said.split('\r\n')[0], await harness.registered()]).toEqual(['HTTP/1.1 202 Accepted', before + 1]);
+    expect(said.match(/HTTP\/1.1/g)).toHaveLength(1);
+  });
+
   it('is told how an offset is written where its + became a space', async () => {
     const answer = await harness.ask('/v1/documents?registered_from=2026-11-27T03:00:00+03:00');
     expect([answer.status, answer.json()]).toMatchObject([

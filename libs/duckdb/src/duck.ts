@@ -24,6 +24,8 @@ interface Rows {
 
 /** A column of ids or of whole numbers. */
 type NumberColumn = BigUint64Array | Int32Array;
+/** Or of words: the type of the column has the same, in their order. */
+type Column = NumberColumn | { words: readonly string[]; codes: Int32Array };
 
 const JOB = 'pedigree-job-';
 /** A job that has not written for so long is one of a process that was killed. */
@@ -147,17 +149,21 @@ export class Duck {
     }
   }
 
-  /** Adds the first `count` rows of columns to a temporary table of UBIGINT and INTEGER columns. */
-  async append(table: string, columns: readonly NumberColumn[], count: number): Promise<void> {
-    const { DuckDBDataChunk, INTEGER, UBIGINT } = this.library;
-    const types = columns.map((column): DuckDBType => (column instanceof Int32Array ? INTEGER : UBIGINT));
+  /** Adds the first `count` rows of columns to a temporary table that has such columns. */
+  async append(table: string, columns: readonly Column[], count: number): Promise<void> {
+    const { DuckDBDataChunk, ENUM32, INTEGER, UBIGINT } = this.library;
+    const types = columns.map((column): DuckDBType => {
+      if ('words' in column) return ENUM32([...column.words]);
+      return column instanceof Int32Array ? INTEGER : UBIGINT;
+    });
     const appender = await this.connection.createAppender(table, 'main', 'temp');
+    const chunk = DuckDBDataChunk.create(types);
     for (let from = 0; from < count; from += CHUNK_ROWS) {
       const to = Math.min(count, from + CHUNK_ROWS);
-      const chunk = DuckDBDataChunk.create(types, to - from);
+      if (chunk.rowCount !== to - from) chunk.rowCount = to - from;
       columns.forEach((column, n) => {
         const vector = chunk.getColumnVector(n) as Vector<{ set(values: NumberColumn): void }>;
-        vector.items.set(column.subarray(from, to));
+        vector.items.set(('words' in column ? column.codes : column).subarray(from, to));
         vector.flush();
       });
       appender.appendDataChunk(chunk);

@@ -36,13 +36,19 @@ export const CLOSED = -1;
 /** In microseconds. A recall comes last within its second, as in the history of one pack. */
 const ORDER = 'CASE WHEN recalls IS NULL THEN ordered_at ELSE ordered_at // 1000000 * 1000000 + 999999 END';
 
+/** What the fold uses of a document. */
+const TOLD = `known_from, ordered_at, request_id, document_id, channel, doc_type, outcome, subject_id, counterparty_id,
+  recalls`;
+/** And of what happened to a container or place. */
+const MOVED = 'e.rank, e.result, e.containment, e.meaning';
+
 const mayMove = (at: bigint, { movingNothing }: TypeKnowledge): string =>
   `known_from <= ${at} AND doc_type NOT IN (${movingNothing.join(', ')})`;
 
 /**
  * Tables on which the fold stands: `document` with its rank, `container` (a number for each), `container_row`
- * (movements of containers and places), `status_word` and `place_word` with a code for each; and what documents did. A
- * document that moves nothing of what it names is in none of them.
+ * (movements of containers and places); the types `status_word` and `place_word`; and what documents did. A document
+ * that moves nothing of what it names is in none of them.
  */
 export async function openDocuments(
   duck: Duck,
@@ -50,7 +56,7 @@ export async function openDocuments(
 ): Promise<Effects> {
   const effects = parquet(movements.effects);
   await duck.run(`
-    CREATE TABLE told AS SELECT * FROM ${parquet(movements.documents)} WHERE ${mayMove(at, types)};
+    CREATE TABLE told AS SELECT ${TOLD} FROM ${parquet(movements.documents)} WHERE ${mayMove(at, types)};
     CREATE TABLE closed AS SELECT DISTINCT known_from FROM ${parquet(movements.closings)} WHERE known_to <= ${at};
     CREATE TABLE recall AS SELECT * FROM told ANTI JOIN closed USING (known_from)
       WHERE recalls IS NOT NULL AND outcome IN ('accepted', 'partial');
@@ -75,7 +81,7 @@ export async function openDocuments(
       FROM ${effects} e JOIN document d USING (known_from)`);
   const meanings = await readMeanings(duck, types);
   await duck.run(`
-    CREATE TABLE container_row AS SELECT c.id, r.item, r.ordinal, e.* EXCLUDE (container), p.id AS parent
+    CREATE TABLE container_row AS SELECT c.id, r.item, r.ordinal, ${MOVED}, p.id AS parent
       FROM other_row r JOIN effect_of e USING (known_from, effect) JOIN container c ON c.name = r.item
         LEFT JOIN container p ON p.name = e.container
       WHERE NOT e.is_closed;

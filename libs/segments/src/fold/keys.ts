@@ -2,7 +2,8 @@
  * The place of a movement in the order of all: the rank of its document (by acceptance, then log position) and its
  * ordinal within that. 31 + 15 bits: whole as a DOUBLE, too.
  */
-export const ORDINALS = 2 ** 15;
+export const BITS_OF_ORDINAL = 15;
+export const ORDINALS = 2 ** BITS_OF_ORDINAL;
 export const MOST_DOCUMENTS = 2 ** 31 - 1;
 
 /** In DuckDB, of INTEGER and SMALLINT. */

@@ -1,4 +1,4 @@
-import { listed, type Duck } from '#duckdb';
+import { quoted, type Duck } from '#duckdb';
 import type { TypeKnowledge } from '#documents';
 
 /** What one meaning does to a pack: a sum of these. */
@@ -91,22 +91,14 @@ async function meaningsOf(
   };
 }
 
-/** Most words in one statement. */
-const WORDS_AT_ONCE = 1_000;
-
-/** Makes a table of words with a code for each, from 1 on. */
+/** Makes a type of words with a code for each, from 1 on; 0 is the empty word. */
 async function words(
   duck: Duck,
-  table: string,
+  type: string,
   all: readonly (string | null | undefined)[],
 ): Promise<Map<string, number>> {
   const distinct = [...new Set(all)].filter((word) => word !== null && word !== undefined && word !== '') as string[];
-  await duck.run(`CREATE TABLE ${table} (code INTEGER, word VARCHAR)`);
-  for (let from = 0; from < distinct.length; from += WORDS_AT_ONCE) {
-    const some = distinct.slice(from, from + WORDS_AT_ONCE);
-    await duck.run(`INSERT INTO ${table} SELECT ${from} + generate_subscripts(w, 1), unnest(w)
-      FROM (SELECT [${listed(some).slice(1, -1)}] AS w)`);
-  }
+  await duck.run(`CREATE TYPE ${type} AS ENUM (${['', ...distinct].map(quoted).join(', ')})`);
   return new Map(distinct.map((word, n) => [word, n + 1]));
 }
 

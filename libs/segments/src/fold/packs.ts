@@ -1,5 +1,6 @@
 import { parquet, type Duck } from '#duckdb';
 import { CLOSED, type Effects } from './documents.js';
+import { BITS_OF_ORDINAL, ORDINALS } from './keys.js';
 
 /** Buckets by the first digit of the item's MD5. */
 export const BUCKETS = 16;
@@ -43,15 +44,11 @@ export class Packs {
   }
 
   async read(duck: Duck, { files, bucket }: { files: string[]; bucket: number }): Promise<void> {
-    const all = duck.numbers(`SELECT x.id, x.file_index::INTEGER, x."row", x.ordinal::INTEGER FROM ${parquet(files)} x
-      WHERE ${inBucket(bucket)}`);
+    const effect = `((x.file_index::UBIGINT << ${BITS_OF_ORDINAL} | x.ordinal::UBIGINT) << 32) | x."row"::UBIGINT`;
+    const all = duck.numbers(`SELECT x.id, ${effect} FROM ${parquet(files)} x WHERE ${inBucket(bucket)}`);
     for await (const rows of all) {
       this.makeRoom(rows.count);
-      const { buffer, byteOffset } = rows.ids(0);
-      this.add(
-        { ids: new Uint32Array(buffer, byteOffset, 2 * rows.count), file: rows.integers(1), row: rows.integers(2) },
-        rows.integers(3),
-      );
+      this.add(pairsOf(rows.ids(0)), pairsOf(rows.ids(1)));
     }
   }
 
@@ -63,16 +60,21 @@ export class Packs {
     return life;
   }
 
-  private add({ ids, file, row }: { ids: Uint32Array; file: Int32Array; row: Int32Array }, ordinal: Int32Array): void {
+  /**
+   * All as pairs of 32 bits, low half first. `effects`: the row of each effect; and the file of that row, times
+   * ORDINALS, plus the ordinal.
+   */
+  private add(ids: Uint32Array, effects: Uint32Array): void {
     const { begins, rank } = this.effects;
     this.touch(ids);
-    for (let n = 0; n < ordinal.length; n += 1) {
-      const effect = (begins[file[n] as number] as number) + (row[n] as number);
+    for (let n = 0; n < ids.length; n += 2) {
+      const file = effects[n + 1] as number;
+      const effect = (begins[file >>> BITS_OF_ORDINAL] as number) + (effects[n] as number);
       // A document that is not known yet, or moves nothing, tells nothing; one that counts no longer tells that the
       // pack is there.
       if (rank[effect] === 0) continue;
-      const pack = this.numberOf(ids[2 * n] as number, ids[2 * n + 1] as number);
-      if (rank[effect] !== CLOSED) this.chain(pack, effect, ordinal[n] as number);
+      const pack = this.numberOf(ids[n] as number, ids[n + 1] as number);
+      if (rank[effect] !== CLOSED) this.chain(pack, effect, file & (ORDINALS - 1));
     }
   }
 
@@ -150,6 +152,9 @@ export class Packs {
 
 const FIRST_PACKS = 2 ** 16;
 const FIRST_ROWS = 2 ** 18;
+
+const pairsOf = ({ buffer, byteOffset, length }: BigUint64Array): Uint32Array =>
+  new Uint32Array(buffer, byteOffset, 2 * length);
 
 function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
   const twice = new Int32Array(2 * array.length);

@@ -6,6 +6,7 @@ import { PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { foldContainers, type Carried } from './containers.js';
 import { markUnusual, openDocuments, type Effects, type Movements } from './documents.js';
 import { rankIn } from './keys.js';
+import type { Meanings } from './meanings.js';
 import { BUCKETS, inBucket, Packs } from './packs.js';
 import { Unusual, type FoldedPack } from './unusual.js';
 import { APPLIED, DOUBT, PLACE, STATUS, Walk } from './walk.js';
@@ -42,12 +43,14 @@ export async function foldStates(
   { out, movements, at, types }: { movements: Movements; at: bigint; types: TypeKnowledge; out: string },
 ): Promise<States> {
   await mkdir(out, { recursive: true });
+  // Each bucket reads all files of segments, which never change.
+  await duck.run('SET parquet_metadata_cache = true');
   const effects = await openDocuments(duck, { movements, at, types });
   const carried = await foldContainers(duck, effects.meanings);
   markUnusual(effects, carried.isUnusual);
   const unusual = await Unusual.read(duck, { effects, carried, types });
   const lanes = Array.from({ length: LANES }, () => new Packs(effects));
-  const arePlain = await areWordsPlain(duck);
+  const arePlain = await areWordsPlain(duck, effects.meanings);
   const buckets: States['buckets'] = [];
   await duck.inLanes(LANES, BUCKETS, async (own, bucket, lane) => {
     const file = `packs-${bucket.toString(16)}.parquet`;
@@ -56,7 +59,7 @@ export async function foldStates(
     await packs.read(own, { files: movements.packs, bucket });
     const walked = walkAll({ packs, effects, carried, unusual });
     const path = join(out, file);
-    await writeBucket(own, { walked, bucket, items: movements.items, file: path });
+    await writeBucket(own, { walked, meanings: effects.meanings, bucket, items: movements.items, file: path });
     const sha256 = await (arePlain
       ? digestOfLines(own, { file: path, line: LINE })
       : rowsDigest(own, { file: path, columns: STATE_COLUMNS }));
@@ -87,11 +90,11 @@ export async function readStates(folder: string): Promise<States> {
 const LINE = `concat(${STATE_COLUMNS.join(", ',', ")})`;
 
 /** Whether a row is the same text with and without quotes of CSV. An empty word has quotes, because NULL is empty. */
-async function areWordsPlain(duck: Duck): Promise<boolean> {
-  const [odd] = await duck.rows<{ n: bigint }>(`SELECT count(*) AS n FROM (SELECT word FROM status_word
-      UNION ALL SELECT word FROM place_word UNION ALL SELECT name FROM container)
-    WHERE NOT regexp_full_match(word, '[A-Za-z0-9_-]+')`);
-  return odd?.n === 0n;
+async function areWordsPlain(duck: Duck, { statuses, places }: Meanings): Promise<boolean> {
+  const [odd] = await duck.rows<{ n: bigint }>(
+    "SELECT count(*) AS n FROM container WHERE NOT regexp_full_match(name, '[A-Za-z0-9_-]+')",
+  );
+  return odd?.n === 0n && [...statuses.keys(), ...places.keys()].every((word) => /^[A-Za-z0-9_-]+$/.test(word));
 }
 
 /** The states of a bucket's packs, column by column. */
@@ -156,26 +159,39 @@ function write(
   if (partLeft !== undefined) walked.partLeft.set(walked.ids[pack] as bigint, partLeft);
 }
 
-/** Joins the words and writes the file. */
+/** More words would be larger than the rows: a file has all of them in each of its row groups. */
+const MOST_IN_FILE = 1_000;
+const wordOf = (column: string, words: readonly string[]): string =>
+  `nullif(w.${column}, '')${words.length > MOST_IN_FILE ? '::VARCHAR' : ''} AS ${column}`;
+
+/** Joins the names and writes the file. */
 async function writeBucket(
   duck: Duck,
-  { walked, bucket, items, file }: { walked: Walked; bucket: number; items: string[]; file: string },
+  { walked, meanings, ...of }: { walked: Walked; meanings: Meanings; bucket: number; items: string[]; file: string },
 ): Promise<void> {
   const { count, ids, status, place, container, knownFrom, uncertain } = walked;
-  await duck.run(`CREATE TEMP TABLE walked (id UBIGINT, status INTEGER, place INTEGER, container INTEGER, known_from
-    UBIGINT, uncertain INTEGER)`);
-  await duck.append('walked', [ids, status, place, container, new BigUint64Array(knownFrom.buffer), uncertain], count);
+  const [statuses, places] = [
+    ['', ...meanings.statuses.keys()],
+    ['', ...meanings.places.keys()],
+  ] as const;
+  await duck.run(`CREATE TEMP TABLE walked (id UBIGINT, status status_word, place place_word, container INTEGER,
+    known_from UBIGINT, uncertain INTEGER)`);
+  const words = [
+    { words: statuses, codes: status },
+    { words: places, codes: place },
+  ];
+  await duck.append('walked', [ids, ...words, container, new BigUint64Array(knownFrom.buffer), uncertain], count);
   await writePartsLeft(duck, walked);
   await duck.run(`
-    COPY (SELECT x.item, substr(x.item, 1, 14) AS gtin, s.word AS status, p.word AS place, c.name AS container,
+    COPY (SELECT x.item, substr(x.item, 1, 14) AS gtin, ${wordOf('status', statuses)},
+        ${wordOf('place', places)}, c.name AS container,
         nullif(w.known_from, 0)::BIGINT AS known_from, w.uncertain > 0 AS uncertain, l.part_left,
         (w.id >> 56)::UTINYINT AS run
-      FROM walked w JOIN ${parquet(items)} x ON x.id = w.id AND ${inBucket(bucket)}
-        LEFT JOIN status_word s ON s.code = w.status LEFT JOIN place_word p ON p.code = w.place
+      FROM walked w JOIN ${parquet(of.items)} x ON x.id = w.id AND ${inBucket(of.bucket)}
         LEFT JOIN container c ON c.id = w.container LEFT JOIN left_of_pack l ON l.id = w.id
-      ORDER BY w.id) TO ${quoted(file)} (FORMAT parquet);
+      ORDER BY w.id) TO ${quoted(of.file)} (FORMAT parquet);
     DROP TABLE walked; DROP TABLE left_of_pack`);
-  const [size] = await duck.rows<{ n: bigint }>(`SELECT count(*) AS n FROM ${parquet([file])}`);
+  const [size] = await duck.rows<{ n: bigint }>(`SELECT count(*) AS n FROM ${parquet([of.file])}`);
   if (size?.n !== BigInt(count))
     throw new Error(`${count} packs have ${size?.n} names: two of them have the same first 16 digits of MD5`);
 }

@@ -57,7 +57,7 @@ export class Unusual {
 
   static async read(duck: Duck, of: { effects: Effects; carried: Carried; types: TypeKnowledge }): Promise<Unusual> {
     const moves = await duck.rows<Lived>(`SELECT ${keyOf('rank', 'ordinal')}::DOUBLE AS key, -1 AS depth, meaning, item
-      FROM container_row WHERE item IN (SELECT word FROM place_word)`);
+      FROM container_row WHERE item IN (SELECT unnest(enum_range(NULL::place_word))::VARCHAR)`);
     const recalled = await duck.rows<{
       rank: number;
       doc_type: number;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { firstFault, parseStrictJson, PedigreeError, PLAIN_WORDS, pointer } from '#kernel';
+import { halfPairIn } from './half-pair.js';
 
 /**
  * A body of JSON, read by its schema. Throws PedigreeError `invalid_json`, or `invalid_command` that names the first
@@ -18,15 +19,11 @@ export function jsonBody<T extends z.ZodType>(schema: T, body: unknown): z.outpu
   throw new PedigreeError('invalid_command', `${field === '' ? 'the body' : field}: ${why}`, { field });
 }
 
-const HALF_PAIR = /\p{Surrogate}/u;
-
-/** Whoever cuts a text by its length may cut a character in two. No column of JSON takes it, and UTF-8 has no form. */
 function refuseHalfPairs(given: unknown, path: (string | number)[]): void {
   if (typeof given === 'string') {
-    const at = given.search(HALF_PAIR);
-    if (at < 0) return;
+    const why = halfPairIn(given);
+    if (why === undefined) return;
     const field = pointer(path);
-    const why = `holds half of a surrogate pair, at position ${at}`;
     throw new PedigreeError('invalid_command', `${field === '' ? 'the body' : field}: ${why}`, { field });
   }
   if (typeof given !== 'object' || given === null) return;

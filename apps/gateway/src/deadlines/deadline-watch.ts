@@ -1,6 +1,6 @@
 import type { EvidenceStore } from '#evidence';
 import { readForeignDocument, typeKnowledge } from '#documents';
-import { defined, wordsOf, type Clock } from '#kernel';
+import { defined, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import {
   namedCalendar,
@@ -14,6 +14,7 @@ import {
 } from '#read-models';
 import type { ServiceLog, Trouble } from '#service';
 import { lookAgain } from '../watch/look-again.js';
+import { LookTrouble } from '../watch/look-trouble.js';
 
 export interface DeadlineWatchOptions {
   pool: Pool;
@@ -43,10 +44,12 @@ const NOT_SET =
 /** Counts now and then what is due soon, and what was due: for metrics and for the page of operations. */
 export class DeadlineWatch {
   private newest: DeadlineFigures = { near: [], unknown: [] };
-  private failing: { since: Date; reason: string } | undefined;
   private readonly answered = new Set<string>();
+  private readonly trouble: LookTrouble;
 
-  constructor(private readonly options: DeadlineWatchOptions) {}
+  constructor(private readonly options: DeadlineWatchOptions) {
+    this.trouble = new LookTrouble('deadlines', 'they could not be counted', options.clock);
+  }
 
   /** What calendar is in force, in words; each start says it once. */
   announce(): void {
@@ -72,14 +75,10 @@ export class DeadlineWatch {
 
   async look(): Promise<DeadlineFigures> {
     const { pool, calendarFile, clock } = this.options;
-    try {
+    this.newest = await this.trouble.trying(async () => {
       const unknown = await unknownDeadlines(pool, calendarFile?.calendar, clock.now());
-      this.newest = { near: calendarFile === undefined ? [] : await this.near(calendarFile), unknown };
-    } catch (error) {
-      this.failing = { since: this.failing?.since ?? clock.now(), reason: wordsOf(error) };
-      throw error;
-    }
-    this.failing = undefined;
+      return { near: calendarFile === undefined ? [] : await this.near(calendarFile), unknown };
+    });
     return this.newest;
   }
 
@@ -106,9 +105,7 @@ export class DeadlineWatch {
    * have the figures of before.
    */
   troubles(): Trouble[] {
-    if (this.failing === undefined) return [];
-    const { since, reason } = this.failing;
-    return [{ name: 'deadlines', since: since.toISOString(), reason: `they could not be counted: ${reason}` }];
+    return this.trouble.troubles();
   }
 
   /** Looks at once, and then each minute until `signal`. Never rejects. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MAX_GROUP_MEMBERS } from '#domain';
 import { firstFault, parseStrictJson, PedigreeError, PLAIN_WORDS, pointer } from '#kernel';
+import { halfPairIn } from '../api/half-pair.js';
 
 /**
  * NUL cannot be stored at all, the other control characters cannot be seen, and half of a surrogate pair cannot be
@@ -30,9 +31,7 @@ const xml = z
   .string()
   .min(1)
   // What else XML cannot hold is said by its reader, with the line.
-  .refine((value) => !/\p{Surrogate}/u.test(value), {
-    error: ({ input }) => `holds half of a surrogate pair, at position ${String(input).search(/\p{Surrogate}/u)}`,
-  })
+  .refine((value) => halfPairIn(value) === undefined, { error: ({ input }) => halfPairIn(String(input)) })
   .optional()
   .describe('The document as XML. Either this or `document`.');
 const document = z

@@ -1,7 +1,8 @@
-import { wordsOf, type Clock } from '#kernel';
+import type { Clock } from '#kernel';
 import type { Orphan } from '#read-models';
 import type { Trouble } from '#service';
 import { lookAgain } from '../watch/look-again.js';
+import { LookTrouble } from '../watch/look-trouble.js';
 
 export interface OrphanWatchOptions {
   /** Finds what nothing carries on, the oldest first, at most 1,000. */
@@ -19,19 +20,14 @@ const NOT_LOOKED = 'nobody could look for orphans';
 /** Looks for orphans now and then. Health and metrics tell what the newest look has found, whoever made it. */
 export class OrphanWatch {
   private newest: Orphan[] | undefined;
-  private failing: Trouble | undefined;
+  private readonly trouble: LookTrouble;
 
-  constructor(private readonly options: OrphanWatchOptions) {}
+  constructor(private readonly options: OrphanWatchOptions) {
+    this.trouble = new LookTrouble('orphan watch', NOT_LOOKED, options.clock);
+  }
 
   async look(): Promise<Orphan[]> {
-    try {
-      this.newest = await this.options.find();
-    } catch (error) {
-      const since = this.failing?.since ?? this.options.clock.now().toISOString();
-      this.failing = { name: 'orphan watch', since, reason: `${NOT_LOOKED}: ${wordsOf(error)}` };
-      throw error;
-    }
-    this.failing = undefined;
+    this.newest = await this.trouble.trying(() => this.options.find());
     return this.newest;
   }
 
@@ -42,7 +38,7 @@ export class OrphanWatch {
 
   /** While nobody can look, what was found before stands. */
   troubles(): Trouble[] {
-    return [...(this.failing === undefined ? [] : [this.failing]), ...this.orphans()];
+    return [...this.trouble.troubles(), ...this.orphans()];
   }
 
   private orphans(): Trouble[] {
